@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-or-later */
+/*
+ * print.h - the fingerprint of the memory that registers reach: its shape
+ * and the rules that bpf/sample.bpf.c (in the kernel, while recording) and
+ * src/point/print.c (in the supervisor, in replay) must follow to the bit.
+ *
+ * Needs u8/u32/u64 of its includer (base/base.h or the BPF side's own).
+ */
+#ifndef PLAYHEAD_PRINT_H
+#define PLAYHEAD_PRINT_H
+
+/* (a) the stack from rsp upward, page by page: the first piece ends at the
+ * next page boundary, so up to PRINT_STACK_PIECES pieces. A piece that cannot
+ * be read is not valid, and the pieces after it are not looked at. */
+#define PRINT_STACK_BYTES  16384
+#define PRINT_STACK_PIECES 5
+/* (b) 64 bytes at each general register but rsp that is a user address, in
+ * the order of enum reg: rax rbx rcx rdx rsi rdi rbp r8..r15. */
+#define PRINT_WINDOW  64
+#define PRINT_WINDOWS 15
+/* (c) 64 bytes at each of the 8 aligned words of each valid window of (b)
+ * that is a user address. */
+#define PRINT_WORDS (PRINT_WINDOW / 8)
+#define PRINT_INNER (PRINT_WINDOWS * PRINT_WORDS)
+
+/* A word can be an address if it lies in [PRINT_LOW, PRINT_HIGH), outside
+ * the agent's area [PRINT_AGENT, PRINT_AGENT + PRINT_AGENT_SIZE). */
+#define PRINT_LOW        0x10000UL
+#define PRINT_HIGH       0x7ffffffff000UL
+#define PRINT_AGENT      0x70000000UL
+#define PRINT_AGENT_SIZE 0x10000UL
+
+/*
+ * valid[0]: bits 0..4 stack pieces, bits 8..22 windows of (b);
+ * valid[1], valid[2]: inner windows 0..63, 64..119 (window * 8 + word).
+ * A hash covers its valid pieces in order and nothing else.
+ */
+struct print {
+	u64 stack, windows, inner;
+	u64 valid[3];
+};
+
+#endif

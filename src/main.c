@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * main.c - find the verb, run it.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "config.h"
+#include "cmd.h"
+
+static const struct cmd *const cmds[] = {
+	NULL,
+};
+
+void cmd_help(const struct cmd *c)
+{
+	printf("usage: playhead %s %s\n\n%s.\n", c->name, c->args, c->summary);
+	if (c->help)
+		printf("\n%s", c->help);
+}
+
+int cmd_usage_error(const struct cmd *c, const char *fmt, ...)
+{
+	va_list ap;
+
+	fprintf(stderr, "playhead %s: ", c->name);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fprintf(stderr, "; try 'playhead %s --help'\n", c->name);
+	return 2;
+}
+
+static void usage(FILE *to)
+{
+	fprintf(to, "usage: playhead VERB [ARG...]\n\n"
+		    "Records a program while profiling it, and stands at any sample in "
+		    "gdb.\n\n");
+	for (size_t i = 0; i < ARRAY_SIZE(cmds) && cmds[i]; i++)
+		fprintf(to, "  %-10s %s\n", cmds[i]->name, cmds[i]->summary);
+	fprintf(to, "\nplayhead VERB --help tells more; so does man playhead-VERB.\n");
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 2) {
+		usage(stderr);
+		return 2;
+	}
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") ||
+	    !strcmp(argv[1], "help")) {
+		usage(stdout);
+		return 0;
+	}
+	if (!strcmp(argv[1], "--version")) {
+		printf("playhead %s\n", PACKAGE_VERSION);
+		return 0;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(cmds) && cmds[i]; i++) {
+		if (strcmp(argv[1], cmds[i]->name))
+			continue;
+		for (int a = 2; a < argc && strcmp(argv[a], "--"); a++) {
+			if (argv[a][0] != '-')
+				break;
+			if (!strcmp(argv[a], "--help")) {
+				cmd_help(cmds[i]);
+				return 0;
+			}
+		}
+		return cmds[i]->run(argc - 1, argv + 1);
+	}
+	fprintf(stderr, "playhead: no verb '%s'; try 'playhead --help'\n", argv[1]);
+	return 2;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * sym.h - names and source lines of code addresses of a recorded program,
+ * from the files kept in the trace (and /usr/lib/debug, debug links, build
+ * ids on this machine), through libelf and libdw.
+ */
+#ifndef PLAYHEAD_SYM_H
+#define PLAYHEAD_SYM_H
+
+#include "trace/trace.h"
+
+struct sym;
+
+struct sym_name {
+	const char *func; /* demangled if C++; NULL: unknown. Borrowed from sym. */
+	u64 offset;	  /* from the function's start */
+	const char *file; /* the object as the program saw it, "[heap]", "?" */
+	u64 rva;	  /* address within the object (ELF vaddr) */
+};
+
+struct sym_line {
+	const char *source; /* NULL: unknown */
+	int line;
+};
+
+int sym_new(struct sym **out, struct trace_reader *r) __must_check;
+void sym_free(struct sym *s);
+/* Name @addr in an address space that looks like @maps. Always fills *@n. */
+void sym_name(struct sym *s, const struct maps *maps, u64 addr, struct sym_name *n);
+void sym_line(struct sym *s, const struct maps *maps, u64 addr, struct sym_line *l);
+
+/*
+ * Walk all samples of a trace in order, with the address space that each was
+ * taken in (one pass over the events; no replay).
+ */
+typedef int (*sym_sample_fn)(void *ctx, const struct sample *s, const struct maps *maps);
+int sym_each_sample(struct trace_reader *r, sym_sample_fn fn, void *ctx) __must_check;
+
+#endif
