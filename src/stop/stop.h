@@ -26,6 +26,9 @@ struct stop_cond {
 	u64 ip;
 	bool match_regs; /* stop only if regs_equal(regs, thread's) */
 	struct regs regs;
+	/* Registers that match_regs leaves out, a bit for each enum reg: inside a
+	 * rep string instruction its counters are wherever they are. */
+	u32 ignore;
 	u32 n_words; /* and these words have these values */
 	struct point_word words[POINT_MAX_WORDS];
 	/* And, if not 0, it is exactly this pass over ip with all of the above
