@@ -15,29 +15,38 @@
 #define PRINT_STACK_BYTES  16384
 #define PRINT_STACK_PIECES 5
 /* (b) 64 bytes at each general register but rsp that is a user address, in
- * the order of enum reg: rax rbx rcx rdx rsi rdi rbp r8..r15. */
+ * the order of enum reg: rax rbx rcx rdx rsi rdi rbp r8..r15. The window
+ * begins at the word that the register points into. */
 #define PRINT_WINDOW  64
 #define PRINT_WINDOWS 15
-/* (c) 64 bytes at each of the 8 aligned words of each valid window of (b)
- * that is a user address. */
+/* (c) 64 bytes at each of the 8 words of each valid window of (b) that is a
+ * user address, beginning as in (b). */
 #define PRINT_WORDS (PRINT_WINDOW / 8)
 #define PRINT_INNER (PRINT_WINDOWS * PRINT_WORDS)
 
 /* A word can be an address if it lies in [PRINT_LOW, PRINT_HIGH), outside
- * the agent's area [PRINT_AGENT, PRINT_AGENT + PRINT_AGENT_SIZE). */
+ * the agent's area [PRINT_AGENT, PRINT_AGENT + PRINT_AGENT_SIZE) and outside
+ * the PRINT_STACK_BYTES bytes below rsp - PRINT_RED_ZONE. */
 #define PRINT_LOW        0x10000UL
 #define PRINT_HIGH       0x7ffffffff000UL
 #define PRINT_AGENT      0x70000000UL
 #define PRINT_AGENT_SIZE 0x10000UL
+#define PRINT_RED_ZONE   128
 
 /*
  * valid[0]: bits 0..4 stack pieces, bits 8..22 windows of (b);
  * valid[1], valid[2]: inner windows 0..63, 64..119 (window * 8 + word).
- * A hash covers its valid pieces in order and nothing else.
+ * A hash covers its valid pieces in order and nothing else; with no valid
+ * piece it is 0, so that a zeroed print agrees with any memory.
  */
 struct print {
 	u64 stack, windows, inner;
 	u64 valid[3];
 };
+
+#define PRINT_VALID_STACK(i)  (1UL << (i))
+#define PRINT_VALID_STACKS    ((1UL << PRINT_STACK_PIECES) - 1)
+#define PRINT_VALID_WINDOW(i) (1UL << (8 + (i)))
+#define PRINT_VALID_WINDOWS   (((1UL << PRINT_WINDOWS) - 1) << 8)
 
 #endif
