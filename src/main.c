@@ -2,6 +2,7 @@
 /*
  * main.c - find the verb, run it.
  */
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -42,6 +43,17 @@ static void usage(FILE *to)
 	fprintf(to, "\nplayhead VERB --help tells more; so does man playhead-VERB.\n");
 }
 
+/* A listing that was cut short by a full disk must not look like a success. */
+static int finish(int status)
+{
+	if (!fflush(stdout) && !ferror(stdout))
+		return status;
+	/* Whoever read the pipe has seen enough; only they know why. */
+	if (errno != EPIPE)
+		fprintf(stderr, "playhead: cannot write output: %s\n", strerror(errno));
+	return status ? status : 1;
+}
+
 int main(int argc, char **argv)
 {
 	if (argc < 2) {
@@ -51,11 +63,11 @@ int main(int argc, char **argv)
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") ||
 	    !strcmp(argv[1], "help")) {
 		usage(stdout);
-		return 0;
+		return finish(0);
 	}
 	if (!strcmp(argv[1], "--version")) {
 		printf("playhead %s\n", PACKAGE_VERSION);
-		return 0;
+		return finish(0);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(cmds) && cmds[i]; i++) {
 		if (strcmp(argv[1], cmds[i]->name))
@@ -65,10 +77,10 @@ int main(int argc, char **argv)
 				break;
 			if (!strcmp(argv[a], "--help")) {
 				cmd_help(cmds[i]);
-				return 0;
+				return finish(0);
 			}
 		}
-		return cmds[i]->run(argc - 1, argv + 1);
+		return finish(cmds[i]->run(argc - 1, argv + 1));
 	}
 	fprintf(stderr, "playhead: no verb '%s'; try 'playhead --help'\n", argv[1]);
 	return 2;

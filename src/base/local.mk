@@ -2,4 +2,13 @@
 libphbase_a_SOURCES += \
 	src/base/base.h \
 	src/base/buf.c src/base/buf.h \
-	src/base/log.c src/base/log.h
+	src/base/json.c src/base/json.h \
+	src/base/log.c src/base/log.h \
+	src/base/term.c src/base/term.h
+
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/test-term
+TESTS += tests/unit/test-term
+tests_unit_test_term_SOURCES = tests/unit/test-term.c
+tests_unit_test_term_LDADD = $(PLAYHEAD_LIBS) $(CMOCKA_LIBS)
+endif
