@@ -1,2 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-libplayhead_a_SOURCES += src/replay/timeline.h
+libplayhead_a_SOURCES += src/replay/timeline.h src/replay/replay.h \
+	src/replay/apply.c src/replay/diverge.c src/replay/host.c \
+	src/replay/session.c src/replay/target.c src/replay/timeline.c \
+	src/replay/world.c
