@@ -32,7 +32,8 @@ static int host_open(struct space *s, const char *path, int flags, s64 *fd)
 	int err = tracee_write(s->host, AGENT_DATA, path, strlen(path) + 1);
 
 	if (!err)
-		err = call(s, fd, SYS_openat, AT_FDCWD, AGENT_DATA, flags | O_CLOEXEC, 0, 0, 0);
+		err = call(s, fd, SYS_openat, AT_FDCWD, AGENT_DATA, flags | O_CLOEXEC, 0, 0,
+			   0);
 	return err;
 }
 
@@ -46,8 +47,8 @@ static int host_map(struct space *s, u64 addr, u64 len, u32 prot, u32 flags,
 		err = host_open(s, path, how, &fd);
 	if (err)
 		return err;
-	err = call(s, &ret, SYS_mmap, addr, len, prot, flags | MAP_FIXED | MAP_NORESERVE, fd,
-		   offset);
+	err = call(s, &ret, SYS_mmap, addr, len, prot, flags | MAP_FIXED | MAP_NORESERVE,
+		   fd, offset);
 	if (path) {
 		err2 = call(s, &ret, SYS_close, fd, 0, 0, 0, 0, 0);
 		if (!err)
@@ -83,8 +84,8 @@ static int map_by_copy(struct space *s, const struct effect *e, const char *path
 	u64 done = 0;
 	int err, fd;
 
-	err = host_map(s, e->addr, e->len, e->map.prot, MAP_PRIVATE | MAP_ANONYMOUS, NULL, 0,
-		       0);
+	err = host_map(s, e->addr, e->len, e->map.prot, MAP_PRIVATE | MAP_ANONYMOUS, NULL,
+		       0, 0);
 	if (err)
 		return err;
 	fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -122,7 +123,8 @@ static int apply_map(struct timeline *t, struct space *s, const struct effect *e
 	}
 	if (!e->map.file)
 		return host_map(s, e->addr, e->len, e->map.prot,
-				MAP_PRIVATE | MAP_ANONYMOUS | (e->map.flags & MAP_GROWSDOWN),
+				MAP_PRIVATE | MAP_ANONYMOUS |
+					(e->map.flags & MAP_GROWSDOWN),
 				NULL, 0, 0);
 	err = trace_reader_file_path(t->reader, e->map.file, path, sizeof(path));
 	if (err) {
@@ -169,7 +171,8 @@ static int grow_stack(struct space *s, u64 addr)
 }
 
 /* Shared memory that the program maps without write permission. */
-static int write_shares(struct world *w, struct space *s, u64 addr, const u8 *data, size_t n)
+static int write_shares(struct world *w, struct space *s, u64 addr, const u8 *data,
+			size_t n)
 {
 	while (n) {
 		const struct map *m = maps_find(&s->maps, addr);
@@ -213,7 +216,8 @@ static int apply_remap(struct space *s, const struct effect *e)
 	u64 flags = from == e->addr ? 0 : MREMAP_MAYMOVE | MREMAP_FIXED | e->remap.flags;
 	s64 ret;
 
-	return call(s, &ret, SYS_mremap, from, e->remap.from_len, e->len, flags, e->addr, 0);
+	return call(s, &ret, SYS_mremap, from, e->remap.from_len, e->len, flags, e->addr,
+		    0);
 }
 
 static int apply_fork(struct timeline *t, struct thread *th, const struct effect *e)
@@ -293,7 +297,8 @@ static int apply_one(struct timeline *t, struct thread *th, const struct event *
 		err = call(s, &ret, SYS_munmap, e->addr, e->len, 0, 0, 0, 0);
 		break;
 	case EF_PROTECT:
-		err = call(s, &ret, SYS_mprotect, e->addr, e->len, e->protect.prot, 0, 0, 0);
+		err = call(s, &ret, SYS_mprotect, e->addr, e->len, e->protect.prot, 0, 0,
+			   0);
 		break;
 	case EF_REMAP:
 		err = apply_remap(s, e);
@@ -315,9 +320,9 @@ static int apply_one(struct timeline *t, struct thread *th, const struct event *
 }
 
 static const char *const effect_names[NR_EFFECT_KINDS] = {
-	[EF_MEM] = "memory",	 [EF_MAP] = "map",	 [EF_UNMAP] = "unmap",
-	[EF_PROTECT] = "protect", [EF_REMAP] = "remap",	 [EF_DISCARD] = "discard",
-	[EF_FORK] = "fork",	 [EF_OUTPUT] = "output",
+	[EF_MEM] = "memory",	  [EF_MAP] = "map",	  [EF_UNMAP] = "unmap",
+	[EF_PROTECT] = "protect", [EF_REMAP] = "remap",	  [EF_DISCARD] = "discard",
+	[EF_FORK] = "fork",	  [EF_OUTPUT] = "output",
 };
 
 int apply_effects(struct timeline *t, struct thread *th, const struct event *ev)
@@ -331,7 +336,8 @@ int apply_effects(struct timeline *t, struct thread *th, const struct event *ev)
 		if (err)
 			return diverge(t, ev, &th->regs, "an effect cannot be applied",
 				       "%s at %#" PRIx64 ", %" PRIu64 " bytes: %s",
-				       e->kind < NR_EFFECT_KINDS ? effect_names[e->kind] : "?",
+				       e->kind < NR_EFFECT_KINDS ? effect_names[e->kind]
+								 : "?",
 				       e->addr, e->len, strerror(-err));
 	}
 	return 0;

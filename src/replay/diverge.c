@@ -42,8 +42,8 @@ int diverge(struct timeline *t, const struct event *ev, const struct regs *actua
 	va_start(ap, fmt);
 	vsnprintf(d->detail, sizeof(d->detail), fmt, ap);
 	va_end(ap);
-	log_error("replay diverges at event %" PRIu64 ", thread %u: %s: %s", d->event, d->tid,
-		  d->what, d->detail);
+	log_error("replay diverges at event %" PRIu64 ", thread %u: %s: %s", d->event,
+		  d->tid, d->what, d->detail);
 	if (actual) {
 		log_regs("expected", &d->expected);
 		log_regs("actual", &d->actual);

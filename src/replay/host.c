@@ -8,6 +8,7 @@
  */
 #include <asm/prctl.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/personality.h>
@@ -25,8 +26,13 @@
 #define ARCH_SET_CPUID 0x1012
 #endif
 
-static void seed_child(void)
+static void seed_child(int wait_fd)
 {
+	char c;
+
+	/* Until the supervisor has seized us. */
+	if (read(wait_fd, &c, 1) != 1)
+		_exit(1);
 	/* A registered rseq area would be written at every preemption, wherever
 	 * it then lies in the replayed program. */
 	if (__rseq_size)
@@ -50,8 +56,6 @@ static void seed_child(void)
 	prctl(PR_SET_TSC, PR_TSC_SIGSEGV);
 	/* Fails where CPUID cannot fault; then it was not trapped either. */
 	syscall(SYS_arch_prctl, ARCH_SET_CPUID, 0);
-	if (ptrace(PTRACE_TRACEME, 0, 0, 0))
-		_exit(1);
 	raise(SIGSTOP);
 	_exit(1);
 }
@@ -79,7 +83,8 @@ static int empty(pid_t pid)
 	if (!err && ret)
 		err = (int)ret;
 	if (!err)
-		err = tracee_syscall(pid, &ret, SYS_munmap, end, USER_TOP - end, 0, 0, 0, 0);
+		err = tracee_syscall(pid, &ret, SYS_munmap, end, USER_TOP - end, 0, 0, 0,
+				     0);
 	if (!err && ret)
 		err = (int)ret;
 	/* The supervisor's files are not to be held by every host. */
@@ -92,17 +97,21 @@ int host_seed(pid_t *out)
 {
 	const long options = PTRACE_O_EXITKILL | PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEFORK;
 	struct tracee_stop s;
+	int err = 0, fds[2];
 	pid_t pid;
-	int err;
 
-	pid = fork();
-	if (pid < 0)
+	if (pipe2(fds, O_CLOEXEC))
 		return -errno;
+	pid = fork();
 	if (!pid)
-		seed_child();
-	err = wait_stop(pid, &s);
-	if (!err && ptrace(PTRACE_SETOPTIONS, pid, 0, (void *)options))
+		seed_child(fds[0]);
+	if (pid < 0 || ptrace(PTRACE_SEIZE, pid, 0, (void *)options) ||
+	    write(fds[1], "", 1) != 1)
 		err = -errno;
+	close(fds[0]);
+	close(fds[1]);
+	if (!err)
+		err = wait_stop(pid, &s);
 	if (!err)
 		err = tracee_map_agent(pid, 0);
 	if (!err)

@@ -2,4 +2,5 @@
 libplayhead_a_SOURCES += src/replay/timeline.h src/replay/replay.h \
 	src/replay/apply.c src/replay/diverge.c src/replay/host.c \
 	src/replay/session.c src/replay/target.c src/replay/timeline.c \
+	src/replay/verify.c \
 	src/replay/world.c

@@ -47,9 +47,9 @@ struct space {
 struct thread {
 	u32 tid, pid;
 	struct space *space;
-	bool in_call;	    /* between its EV_ENTER and EV_LEAVE */
-	struct regs regs;   /* always current */
-	u8 *xstate;	    /* current unless loaded; NULL: as execve leaves it */
+	bool in_call;	  /* between its EV_ENTER and EV_LEAVE */
+	struct regs regs; /* always current */
+	u8 *xstate;	  /* current unless loaded; NULL: as execve leaves it */
 	size_t xstate_len;
 };
 
@@ -148,7 +148,7 @@ int diverge(struct timeline *t, const struct event *ev, const struct regs *actua
 struct target {
 	const struct point *point;
 	struct stop_cond cond;
-	u32 rep_len; /* inside a rep string instruction of this length */
+	u32 rep_len;   /* inside a rep string instruction of this length */
 	u32 rep_moves; /* a bit for rsi, rdi if it counts along */
 	u8 rep_size;   /* bytes an iteration moves */
 };
@@ -160,6 +160,8 @@ int target_init(struct target *g, const struct point *p, struct thread *th) __mu
  * rep instruction the thread has been moved to the point's iteration.
  */
 int target_check(struct timeline *t, struct target *g, struct thread *th) __must_check;
+/* Do the registers of @th meet the condition (words and print not asked)? */
+bool target_near(const struct target *g, const struct thread *th);
 /* Is the state of @th the very state of the point, as it stands? */
 int target_here(const struct target *g, struct thread *th) __must_check;
 void target_explain(const struct target *g, struct thread *th, char *out, size_t n);

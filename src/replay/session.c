@@ -128,8 +128,8 @@ static bool expected_stop(const struct event *ev, const struct tracee_stop *s)
 	case EV_TRAP:
 		return s->kind == TRACEE_SIGNAL && s->sig == SIGSEGV;
 	case EV_SIGNAL:
-		return ev->where == WHERE_FAULT && s->kind == TRACEE_SIGNAL && ev->siginfo &&
-		       s->sig == ev->siginfo->si_signo;
+		return ev->where == WHERE_FAULT && s->kind == TRACEE_SIGNAL &&
+		       ev->siginfo && s->sig == ev->siginfo->si_signo;
 	default:
 		return false;
 	}
@@ -143,7 +143,8 @@ static int arrive(struct timeline *t, const struct event *ev, struct thread *th,
 	if (!expected_stop(ev, &res->stop)) {
 		describe(res, got, sizeof(got));
 		return diverge(t, ev, &th->regs,
-			       at_point(ev) ? "the point was not met" : "something else came",
+			       at_point(ev) ? "the point was not met"
+					    : "something else came",
 			       "%s", got);
 	}
 	/* `syscall` copies the flags to r11: a single step would be seen there. */
@@ -157,7 +158,8 @@ static int arrive(struct timeline *t, const struct event *ev, struct thread *th,
 	    ev->regs.r[X86_ORIG_RAX] != th->regs.r[X86_ORIG_RAX])
 		return diverge(t, ev, &th->regs, "another system call",
 			       "number %" PRId64 ", recorded %" PRId64,
-			       (s64)th->regs.r[X86_ORIG_RAX], (s64)ev->regs.r[X86_ORIG_RAX]);
+			       (s64)th->regs.r[X86_ORIG_RAX],
+			       (s64)ev->regs.r[X86_ORIG_RAX]);
 	t->now->arrived = true;
 	return 0;
 }
@@ -345,7 +347,8 @@ int session_apply(struct timeline *t)
 	if (ev->type == EV_EXIT)
 		world_del_thread(w, th);
 	if (t->opts.progress && !(w->event & 63))
-		t->opts.progress(t->opts.ctx, w->event, trace_reader_end(t->reader)->events);
+		t->opts.progress(t->opts.ctx, w->event,
+				 trace_reader_end(t->reader)->events);
 	return 0;
 }
 

@@ -23,9 +23,9 @@ struct string_op {
 static const struct string_op string_ops[] = {
 	{0xa4, BIT(X86_RSI) | BIT(X86_RDI), 0		     }, /* movs */
 	{0xa6, BIT(X86_RSI) | BIT(X86_RDI), BIT(X86_EFLAGS)}, /* cmps */
-	{0xaa, BIT(X86_RDI),		    0		     }, /* stos */
-	{0xac, BIT(X86_RSI),		    BIT(X86_RAX)	     }, /* lods */
-	{0xae, BIT(X86_RDI),		    BIT(X86_EFLAGS)}, /* scas */
+	{0xaa, BIT(X86_RDI),		     0	      }, /* stos */
+	{0xac, BIT(X86_RSI),		     BIT(X86_RAX)	 }, /* lods */
+	{0xae, BIT(X86_RDI),		     BIT(X86_EFLAGS)}, /* scas */
 };
 
 static void find_rep(struct target *g, const u8 *code, size_t n)
@@ -89,6 +89,16 @@ int target_here(const struct target *g, struct thread *th)
 	if (!regs_equal(&g->point->regs, &th->regs))
 		return 0;
 	return point_matches(g->point, &th->regs, read_space, th->space);
+}
+
+bool target_near(const struct target *g, const struct thread *th)
+{
+	struct regs r = th->regs;
+
+	for (int i = 0; i < NR_REGS; i++)
+		if (g->cond.ignore & BIT(i))
+			r.r[i] = g->cond.regs.r[i];
+	return regs_equal(&r, &g->cond.regs);
 }
 
 void target_explain(const struct target *g, struct thread *th, char *out, size_t n)

@@ -103,8 +103,8 @@ void timeline_where(const struct timeline *t, struct timeline_where *w)
 		.time_ns = t->now->time_ns,
 	};
 	w->at_end = w->event >= w->events;
-	w->in_syscall = t->now->arrived && ev &&
-			(ev->type == EV_SYSCALL || ev->type == EV_ENTER);
+	w->in_syscall =
+		t->now->arrived && ev && (ev->type == EV_SYSCALL || ev->type == EV_ENTER);
 }
 
 size_t timeline_threads(const struct timeline *t, u32 pid, u32 *tids, u32 *pids, size_t n)

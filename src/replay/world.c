@@ -268,14 +268,14 @@ int thread_get_xstate(struct thread *th, void *buf, size_t *len)
 
 int space_read(struct space *s, u64 addr, void *buf, size_t n)
 {
-	return s->stops ? stops_read(s->stops, addr, buf, n) :
-			  tracee_read(s->host, addr, buf, n);
+	return s->stops ? stops_read(s->stops, addr, buf, n)
+			: tracee_read(s->host, addr, buf, n);
 }
 
 int space_write(struct space *s, u64 addr, const void *buf, size_t n)
 {
-	return s->stops ? stops_write(s->stops, addr, buf, n) :
-			  tracee_write(s->host, addr, buf, n);
+	return s->stops ? stops_write(s->stops, addr, buf, n)
+			: tracee_write(s->host, addr, buf, n);
 }
 
 int space_clean(struct space *s)
