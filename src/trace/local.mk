@@ -1,2 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-libplayhead_a_SOURCES += src/trace/format.h src/trace/trace.h
+libplayhead_a_SOURCES += \
+	src/trace/codec.c src/trace/codec.h \
+	src/trace/dir.c \
+	src/trace/files.c src/trace/files.h \
+	src/trace/format.h \
+	src/trace/maps.c \
+	src/trace/names.c \
+	src/trace/reader.c \
+	src/trace/stream.h src/trace/stream-read.c src/trace/stream-write.c \
+	src/trace/text.c \
+	src/trace/trace.h \
+	src/trace/writer.c

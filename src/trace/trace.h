@@ -89,6 +89,11 @@ int trace_reader_file_path(struct trace_reader *r, u32 id, char *out,
 /* Name of a kernel address, or NULL. */
 const char *trace_reader_ksym(struct trace_reader *r, u64 addr);
 
+/* ---- text (src/trace/text.c) ---- */
+
+/* One event on one line, as `playhead events` shows it, no newline. */
+void event_text(const struct event *ev, char *out, size_t n);
+
 /* ---- address spaces over time (src/trace/maps.c) ---- */
 
 struct map {
