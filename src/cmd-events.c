@@ -46,8 +46,10 @@ static int list_events(struct trace_reader *r, const struct want *w)
 	}
 	trace_cursor_free(c);
 	if (err == -ERANGE) {
-		fprintf(stderr, "playhead events: no event %" PRIu64 ": the trace has 1 to %" PRIu64
-			"\n", w->from, trace_reader_end(r)->events);
+		fprintf(stderr,
+			"playhead events: no event %" PRIu64 ": the trace has 1 to %" PRIu64
+			"\n",
+			w->from, trace_reader_end(r)->events);
 	}
 	return err;
 }
@@ -55,9 +57,9 @@ static int list_events(struct trace_reader *r, const struct want *w)
 static int run(int argc, char **argv)
 {
 	static const struct option options[] = {
-		{"from", required_argument, NULL, 'f'},
-		{"to",   required_argument, NULL, 't'},
-		{"tid",  required_argument, NULL, 'T'},
+		{"from",		 required_argument, NULL, 'f'},
+		{"to",	       required_argument, NULL, 't'},
+		{"tid",			required_argument, NULL, 'T'},
 		{0},
 	};
 	struct want w = {1, UINT64_MAX, 0};
@@ -69,7 +71,8 @@ static int run(int argc, char **argv)
 	opterr = 0;
 	while ((o = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		if (o == '?')
-			return cmd_usage_error(&cmd_events, "cannot use '%s'", argv[optind - 1]);
+			return cmd_usage_error(&cmd_events, "cannot use '%s'",
+					       argv[optind - 1]);
 		if (!parse_u64(optarg, &v))
 			return cmd_usage_error(&cmd_events, "'%s' is not a number", optarg);
 		if (o == 'f')

@@ -18,7 +18,7 @@ struct cmd {
 };
 
 extern const struct cmd cmd_record, cmd_replay, cmd_verify, cmd_serve, cmd_gdb, cmd_report,
-	cmd_samples, cmd_list, cmd_info, cmd_rm, cmd_doctor;
+	cmd_samples, cmd_list, cmd_info, cmd_rm, cmd_doctor, cmd_events;
 
 /* Usage and help of @c on stdout, as `playhead VERB --help` prints it. */
 void cmd_help(const struct cmd *c);

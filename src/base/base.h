@@ -31,8 +31,8 @@ typedef int64_t s64;
 /* First address that no user mapping can hold (4-level page tables). */
 #define USER_TOP 0x00007ffffffff000UL
 
-#define NSEC_PER_SEC  1000000000ULL
-#define NSEC_PER_MSEC 1000000ULL
+#define NSEC_PER_SEC  1000000000UL
+#define NSEC_PER_MSEC 1000000UL
 
 /* Monotonic clock in nanoseconds. */
 u64 now_ns(void);

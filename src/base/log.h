@@ -8,7 +8,7 @@
 
 #include "base/base.h"
 
-enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
+enum log_level { LOG_SILENT, LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
 
 /* Messages above @level are dropped. The default is LOG_INFO. */
 void log_set_level(enum log_level level);

@@ -195,7 +195,8 @@ static void put_protect(struct wbuf *b, const struct effect *e)
 	wbuf_var(b, e->protect.prot);
 }
 
-static void get_protect(struct rbuf *r, struct effect *e, struct event_store *st, u32 *forks)
+static void get_protect(struct rbuf *r, struct effect *e, struct event_store *st,
+			u32 *forks)
 {
 	e->protect.prot = rbuf_var(r);
 }
@@ -249,14 +250,14 @@ static const struct {
 	void (*put)(struct wbuf *b, const struct effect *e);
 	void (*get)(struct rbuf *r, struct effect *e, struct event_store *st, u32 *forks);
 } effect_codecs[NR_EFFECT_KINDS] = {
-	[EF_MEM]     = {put_mem,     get_mem    },
-	[EF_MAP]     = {put_map,     get_map    },
-	[EF_UNMAP]   = {put_none,    get_none   },
-	[EF_PROTECT] = {put_protect, get_protect},
-	[EF_REMAP]   = {put_remap,   get_remap  },
-	[EF_DISCARD] = {put_none,    get_none   },
-	[EF_FORK]    = {put_fork,    get_fork   },
-	[EF_OUTPUT]  = {put_output,  get_output },
+	[EF_MEM] = {put_mem,     get_mem    },
+	     [EF_MAP] = {put_map,	  get_map	 },
+	[EF_UNMAP] = {put_none,	get_none	},
+	     [EF_PROTECT] = {put_protect, get_protect},
+	[EF_REMAP] = {put_remap,	 get_remap  },
+	     [EF_DISCARD] = {put_none,    get_none   },
+	[EF_FORK] = {put_fork,    get_fork   },
+	     [EF_OUTPUT] = {put_output,	get_output },
 };
 
 static void get_effect(struct rbuf *r, struct effect *e, struct event_store *st, u32 *forks)
@@ -290,7 +291,8 @@ static u8 event_bits(const struct event *ev)
 	return (ev->has_after ? BIT_AFTER : 0) | (ev->xstate_len ? BIT_XSTATE : 0) |
 	       (ev->siginfo ? BIT_SIGINFO : 0) | (ev->fatal ? BIT_FATAL : 0) |
 	       (has_point(ev->type, ev->where) ? BIT_POINT : 0) |
-	       (ev->type == EV_EXEC ? BIT_EXEC : 0) | (ev->what && *ev->what ? BIT_WHAT : 0) |
+	       (ev->type == EV_EXEC ? BIT_EXEC : 0) |
+	       (ev->what && *ev->what ? BIT_WHAT : 0) |
 	       (ev->type == EV_EXIT ? BIT_STATUS : 0);
 }
 

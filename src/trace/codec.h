@@ -63,9 +63,9 @@ int frame_next(struct rbuf *r, const void **p, size_t *n) __must_check;
 
 /* ---- block header ---- */
 
-#define BLOCK_MAGIC    0x31424850 /* "PHB1" */
-#define BLOCK_BYTES    40
-#define BLOCK_RAW_MAX  (1U << 30)
+#define BLOCK_MAGIC   0x31424850 /* "PHB1" */
+#define BLOCK_BYTES   40
+#define BLOCK_RAW_MAX (1U << 30)
 
 struct block {
 	u32 raw_len, packed_len, count;

@@ -57,7 +57,8 @@ static int point_latest(const char *home, const char *name)
 {
 	char tmp[PATH_MAX], link[PATH_MAX];
 
-	if ((size_t)snprintf(tmp, sizeof(tmp), "%s/.latest.%d", home, getpid()) >= sizeof(tmp) ||
+	if ((size_t)snprintf(tmp, sizeof(tmp), "%s/.latest.%d", home, getpid()) >=
+		    sizeof(tmp) ||
 	    (size_t)snprintf(link, sizeof(link), "%s/latest", home) >= sizeof(link))
 		return -ENAMETOOLONG;
 	unlink(tmp);
@@ -99,7 +100,8 @@ int trace_dir_create(const char *dir, const char *program, char *out, size_t n)
 		if (!err && mkdir(out, 0700))
 			err = -errno;
 		if (err)
-			log_error("cannot make the trace folder %s: %s", dir, strerror(-err));
+			log_error("cannot make the trace folder %s: %s", dir,
+				  strerror(-err));
 		return err;
 	}
 	err = trace_home(home, sizeof(home));
@@ -137,10 +139,12 @@ int trace_dir_find(const char *given, char *out, size_t n)
 		if (!err && (!home[0] || !is_dir(out))) {
 			if (given)
 				log_error("no trace '%s' here or below %s; 'playhead list' "
-					  "shows those there are", given, home[0] ? home : ".");
+					  "shows those there are",
+					  given, home[0] ? home : ".");
 			else
 				log_error("no trace below %s yet: record one with "
-					  "'playhead record PROGRAM'", home);
+					  "'playhead record PROGRAM'",
+					  home);
 			return -ENOENT;
 		}
 	}

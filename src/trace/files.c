@@ -138,8 +138,8 @@ static struct kept *find(struct files *f, const struct stat *st)
 	for (size_t i = f->n; i-- > 0;) {
 		struct kept *k = &f->v[i];
 
-		if (k->dev == st->st_dev && k->ino == st->st_ino && k->size == st->st_size &&
-		    k->mtime.tv_sec == st->st_mtim.tv_sec &&
+		if (k->dev == st->st_dev && k->ino == st->st_ino &&
+		    k->size == st->st_size && k->mtime.tv_sec == st->st_mtim.tv_sec &&
 		    k->mtime.tv_nsec == st->st_mtim.tv_nsec)
 			return k;
 	}
@@ -160,8 +160,11 @@ int files_keep(struct files *f, int fd, const char *name, struct trace_file *out
 		if (err)
 			return err;
 		k = &f->v[f->n];
-		*k = (struct kept){.dev = st.st_dev, .ino = st.st_ino, .size = st.st_size,
-				   .mtime = st.st_mtim, .name = strdup(name)};
+		*k = (struct kept){.dev = st.st_dev,
+				   .ino = st.st_ino,
+				   .size = st.st_size,
+				   .mtime = st.st_mtim,
+				   .name = strdup(name)};
 		if (!k->name)
 			return -ENOMEM;
 		snprintf(k->path, sizeof(k->path), "files/%zu", f->n + 1);
@@ -177,8 +180,12 @@ int files_keep(struct files *f, int fd, const char *name, struct trace_file *out
 		f->n++;
 		fresh = 1;
 	}
-	*out = (struct trace_file){.id = k - f->v + 1, .mode = st.st_mode, .size = st.st_size,
-				   .dev = st.st_dev, .ino = st.st_ino, .name = k->name,
+	*out = (struct trace_file){.id = k - f->v + 1,
+				   .mode = st.st_mode,
+				   .size = st.st_size,
+				   .dev = st.st_dev,
+				   .ino = st.st_ino,
+				   .name = k->name,
 				   .kept = k->path};
 	return fresh;
 }

@@ -16,6 +16,7 @@ void files_free(struct files *f);
  * Keep the file open at @fd. 1: it is new, 0: it was kept before, -errno.
  * *@out is filled (strings borrowed from @f and @name).
  */
-int files_keep(struct files *f, int fd, const char *name, struct trace_file *out) __must_check;
+int files_keep(struct files *f, int fd, const char *name,
+	       struct trace_file *out) __must_check;
 
 #endif

@@ -11,3 +11,10 @@ libplayhead_a_SOURCES += \
 	src/trace/text.c \
 	src/trace/trace.h \
 	src/trace/writer.c
+
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/test-trace
+TESTS += tests/unit/test-trace
+tests_unit_test_trace_SOURCES = tests/unit/test-trace.c
+tests_unit_test_trace_LDADD = $(PLAYHEAD_LIBS) $(CMOCKA_LIBS)
+endif

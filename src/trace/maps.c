@@ -62,7 +62,8 @@ const struct map *maps_find(const struct maps *m, u64 addr)
 /* Takes @map's name over. */
 static int insert(struct maps *m, size_t at, struct map map)
 {
-	int err = map.name ? array_reserve(&m->v, &m->cap, m->n + 1, sizeof(*m->v)) : -ENOMEM;
+	int err =
+		map.name ? array_reserve(&m->v, &m->cap, m->n + 1, sizeof(*m->v)) : -ENOMEM;
 
 	if (err) {
 		free(map.name);
@@ -158,9 +159,12 @@ static int put(struct maps *m, struct map map)
 
 static int apply_map(struct maps *m, const struct effect *e)
 {
-	return put(m, (struct map){.start = e->addr, .end = PAGE_UP(e->addr + e->len),
-				   .prot = e->map.prot, .flags = e->map.flags,
-				   .offset = e->map.offset, .file = e->map.file,
+	return put(m, (struct map){.start = e->addr,
+				   .end = PAGE_UP(e->addr + e->len),
+				   .prot = e->map.prot,
+				   .flags = e->map.flags,
+				   .offset = e->map.offset,
+				   .file = e->map.file,
 				   .share = e->map.share,
 				   .name = strdup(e->map.name ? e->map.name : "")});
 }
@@ -213,10 +217,10 @@ static int apply_remap(struct maps *m, const struct effect *e)
 int maps_apply(struct maps *m, const struct effect *e)
 {
 	static int (*const apply[NR_EFFECT_KINDS])(struct maps *, const struct effect *) = {
-		[EF_MAP]     = apply_map,
-		[EF_UNMAP]   = apply_unmap,
+		[EF_MAP] = apply_map,
+		[EF_UNMAP] = apply_unmap,
 		[EF_PROTECT] = apply_protect,
-		[EF_REMAP]   = apply_remap,
+		[EF_REMAP] = apply_remap,
 	};
 
 	if (e->kind >= NR_EFFECT_KINDS || !apply[e->kind])

@@ -87,8 +87,10 @@ static int read_meta(struct trace_reader *r)
 	memcpy(&version, r->meta_bytes + 8, 4);
 	memcpy(&len, r->meta_bytes + 12, 4);
 	if (version != TRACE_VERSION) {
-		log_error("%s has trace format %u, this playhead reads %u: use the playhead "
-			  "that recorded it", r->dir, version, TRACE_VERSION);
+		log_error(
+			"%s has trace format %u, this playhead reads %u: use the playhead "
+			"that recorded it",
+			r->dir, version, TRACE_VERSION);
 		return -EPROTONOSUPPORT;
 	}
 	if (len > n - 24)
@@ -157,7 +159,8 @@ static int read_tables(struct trace_reader *r)
 
 static void read_end(struct trace_reader *r)
 {
-	u64 events = stream_reader_count(r->events), samples = stream_reader_count(r->samples);
+	u64 events = stream_reader_count(r->events),
+	    samples = stream_reader_count(r->samples);
 	struct rbuf b;
 	const void *p;
 	size_t n;

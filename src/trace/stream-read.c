@@ -18,7 +18,7 @@ struct stream_reader {
 	struct block *blocks;
 	size_t n_blocks, cap_blocks;
 	u64 packed_count; /* records in blocks */
-	u8 *tail;         /* whole framed records after them */
+	u8 *tail;	  /* whole framed records after them */
 	u32 tail_len, tail_count;
 };
 

@@ -35,7 +35,8 @@ int stream_writer_close(struct stream_writer *s) __must_check;
 struct stream_reader;
 
 /* What is whole before the first damage or cut counts. */
-int stream_reader_open(struct stream_reader **out, int dirfd, const char *name) __must_check;
+int stream_reader_open(struct stream_reader **out, int dirfd,
+		       const char *name) __must_check;
 void stream_reader_free(struct stream_reader *s);
 u64 stream_reader_count(const struct stream_reader *s);
 
@@ -49,7 +50,8 @@ struct stream_view {
 
 void stream_view_fini(struct stream_view *v);
 /* Make @v hold the block with record @number. -ERANGE, -EBADMSG (logged). */
-int stream_view_load(struct stream_view *v, struct stream_reader *s, u64 number) __must_check;
+int stream_view_load(struct stream_view *v, struct stream_reader *s,
+		     u64 number) __must_check;
 /* Borrow record @number, which must be in @v. */
 const void *stream_view_get(const struct stream_view *v, u64 number, size_t *n);
 

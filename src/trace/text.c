@@ -37,7 +37,8 @@ static void text_effect(struct text *t, const struct effect *e)
 		break;
 	case EF_MAP:
 		add(t, " map %#" PRIx64 "+%#" PRIx64 " %c%c%c%c %s", e->addr, e->len,
-		    e->map.prot & PROT_READ ? 'r' : '-', e->map.prot & PROT_WRITE ? 'w' : '-',
+		    e->map.prot & PROT_READ ? 'r' : '-',
+		    e->map.prot & PROT_WRITE ? 'w' : '-',
 		    e->map.prot & PROT_EXEC ? 'x' : '-',
 		    e->map.flags & MAP_SHARED ? 's' : 'p', e->map.name);
 		break;
@@ -70,16 +71,18 @@ static void text_call(struct text *t, const struct event *ev)
 
 	add(t, "%s", ev->what[0] ? ev->what : "?");
 	if (ev->type != EV_LEAVE)
-		add(t, "(%#" PRIx64 ", %#" PRIx64 ", %#" PRIx64 ", %#" PRIx64 ")", r[X86_RDI],
-		    r[X86_RSI], r[X86_RDX], r[X86_R10]);
+		add(t, "(%#" PRIx64 ", %#" PRIx64 ", %#" PRIx64 ", %#" PRIx64 ")",
+		    r[X86_RDI], r[X86_RSI], r[X86_RDX], r[X86_R10]);
 	if (ev->type != EV_ENTER && ev->has_after)
 		add(t, " = %" PRId64, (s64)ev->regs_after.r[X86_RAX]);
 }
 
 static void text_type(struct text *t, const struct event *ev)
 {
-	static const char *const where[] = {
-		[0] = "", [WHERE_HERE] = "here", [WHERE_FAULT] = "fault", [WHERE_POINT] = "point"};
+	static const char *const where[] = {[0] = "",
+					    [WHERE_HERE] = "here",
+					    [WHERE_FAULT] = "fault",
+					    [WHERE_POINT] = "point"};
 
 	switch (ev->type) {
 	case EV_SYSCALL:

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -75,7 +76,8 @@ static void trace_writer_free(struct trace_writer *w)
 	free(w);
 }
 
-int trace_writer_new(struct trace_writer **out, const char *dir, const struct trace_meta *meta)
+int trace_writer_new(struct trace_writer **out, const char *dir,
+		     const struct trace_meta *meta)
 {
 	struct trace_writer *w = calloc(1, sizeof(*w));
 	int err;
@@ -86,8 +88,9 @@ int trace_writer_new(struct trace_writer **out, const char *dir, const struct tr
 	w->dirfd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	err = w->dirfd < 0 ? -errno : write_meta(w->dirfd, meta);
 	if (!err) {
-		w->tables = openat(w->dirfd, "tables",
-				   O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
+		w->tables =
+			openat(w->dirfd, "tables",
+			       O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
 		err = w->tables < 0 ? -errno : 0;
 	}
 	if (!err)
