@@ -11,6 +11,9 @@
 #include "cmd.h"
 
 static const struct cmd *const cmds[] = {
+	&cmd_list,
+	&cmd_info,
+	&cmd_rm,
 	&cmd_events,
 	NULL,
 };

@@ -25,6 +25,19 @@ int trace_dir_create(const char *dir, const char *program, char *out,
  */
 int trace_dir_find(const char *given, char *out, size_t n) __must_check;
 
+/*
+ * Call @fn with the path of every trace below the home, oldest first, and
+ * whether `latest` points at it. Stops at the first value that is not 0 and
+ * returns it. A home that does not exist has none.
+ */
+int trace_dir_each(int (*fn)(void *ctx, const char *path, bool latest),
+		   void *ctx) __must_check;
+/* Remove a trace and all below it; `latest` then points at the newest left.
+ * -EINVAL: it is not a trace, nothing is touched. */
+int trace_dir_remove(const char *path) __must_check;
+/* Bytes on disk below @path. */
+u64 trace_dir_size(const char *path);
+
 /* ---- writer ---- */
 
 struct trace_writer;
