@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# The program that `./bootstrap demo` records; see demo/run.
+noinst_PROGRAMS += demo/demo
+demo_demo_SOURCES = demo/demo.c
+demo_demo_CFLAGS = -std=gnu11 -g -O1 $(WARN_CFLAGS)
+demo_demo_LDFLAGS =
+EXTRA_DIST += demo/run
