@@ -251,6 +251,7 @@ static int apply_fork(struct timeline *t, struct thread *th, const struct effect
 	if (err)
 		return err;
 	child->regs = *e->fork.regs;
+	child->fresh = true;
 	if (th->xstate)
 		err = thread_set_xstate(child, th->xstate, th->xstate_len);
 	return err;

@@ -47,6 +47,7 @@ struct space {
 struct thread {
 	u32 tid, pid;
 	struct space *space;
+	bool fresh;	  /* an event moved it, and it has not run since */
 	bool in_call;	  /* between its EV_ENTER and EV_LEAVE */
 	struct regs regs; /* always current */
 	u8 *xstate;	  /* current unless loaded; NULL: as execve leaves it */
@@ -65,6 +66,7 @@ struct world {
 	struct share *shares;
 	size_t n_shares, cap_shares;
 	u32 last_space;
+	u64 cost; /* nanoseconds of replay from the beginning to here */
 };
 
 struct world *world_new(void);
@@ -132,6 +134,8 @@ int session_apply(struct timeline *t) __must_check;
 void session_forget(struct timeline *t);
 /* Does something run between the present and the place of @ev? */
 bool event_runs(const struct event *ev);
+/* Does the present stand at the point of the next event? Then it has arrived. */
+bool session_at_point(struct timeline *t);
 /* session_run() to arrival, then session_apply(). 1: applied, 0: the end. */
 int session_step_event(struct timeline *t) __must_check;
 /* The thread that runs next, NULL at the end. */
@@ -166,6 +170,169 @@ bool target_near(const struct target *g, const struct thread *th);
 int target_here(const struct target *g, struct thread *th) __must_check;
 void target_explain(const struct target *g, struct thread *th, char *out, size_t n);
 
+/* Run @n iterations of the rep instruction of @len bytes that @th stands at. */
+int rep_run(struct timeline *t, struct thread *th, u32 len, u64 n) __must_check;
+/* Length of the rep string instruction at @ip, 0 if it is none. */
+u32 rep_length(struct thread *th, u64 ip);
+
+/* ---- pos.c: exact places ---- */
+
+enum hop_kind {
+	HOP_PASS,  /* the n-th arrival at ip from here on */
+	HOP_STEP,  /* n single steps */
+	HOP_REP,   /* n iterations of the rep instruction at ip */
+	HOP_WATCH, /* the n-th hit of a watchpoint */
+};
+
+struct hop {
+	u8 kind, watch;
+	u32 len; /* of the watchpoint, of the rep instruction */
+	u64 ip;	 /* or the watchpoint's address */
+	u64 n;
+};
+
+#define POS_HOPS 12
+
+/*
+ * A place by how to get there: from the start of the interval after `event`,
+ * or from checkpoint `base` inside it, by hops; or all the way to the place of
+ * the next event. Replay is deterministic, so this is an identity.
+ */
+struct pos {
+	u64 event;
+	u32 base; /* checkpoint id, 0: none */
+	bool arrived;
+	u32 n_hops;
+	struct hop hops[POS_HOPS];
+	u32 tid;
+	struct regs regs; /* of tid, there; checked at every landing */
+};
+
+/* Is @p the very start of its interval? */
+bool pos_is_start(const struct pos *p);
+/* Add a hop; merges steps. -ENOSPC: too many. */
+int pos_hop(struct pos *p, const struct hop *h) __must_check;
+/* Note where the present is: after event now->event, nothing run. */
+void pos_now_start(struct timeline *t);
+/* The present moved by @h within its interval. */
+int pos_now_hop(struct timeline *t, const struct hop *h) __must_check;
+/* Stand at @p; what is not as it was is -EIO, logged. */
+int pos_goto(struct timeline *t, const struct pos *p) __must_check;
+/*
+ * From the base of @p run its hops while conditions of the caller count along.
+ * The caller has put the present at the base.
+ */
+int pos_run(struct timeline *t, const struct pos *p) __must_check;
+/* Run on by one hop, which becomes part of the present's place. */
+int pos_advance(struct timeline *t, const struct hop *h) __must_check;
+bool pos_equal(const struct pos *a, const struct pos *b);
+/* Put the present at the base of @p. */
+int pos_base(struct timeline *t, const struct pos *p) __must_check;
+/* @p as its base, one pass at most, and rep iterations; the present is there. */
+int pos_canon(struct timeline *t, const struct pos *p, struct pos *out) __must_check;
+
+/* ---- checkpoint.c ---- */
+
+struct ckpt {
+	u32 id;
+	struct world *w; /* NULL: given up, `at` says how to get there */
+	u64 event, cost;
+	bool inside; /* an interval, not at its start */
+	bool known;  /* `at` is, beyond the event */
+	struct pos at;
+};
+
+/* Every this much replay a checkpoint is laid. */
+#define CKPT_NS (100 * NSEC_PER_MSEC)
+
+/* A checkpoint of the present if the last one is long enough ago. */
+int ckpt_lay(struct timeline *t) __must_check;
+/* One inside the interval; the present's place is based on it afterwards. */
+int ckpt_inside(struct timeline *t, bool known) __must_check;
+struct ckpt *ckpt_find(struct timeline *t, u32 id);
+int ckpt_restore(struct timeline *t, const struct ckpt *c) __must_check;
+/* Take over @w as the present. */
+void ckpt_enter(struct timeline *t, struct world *w);
+/* Make `at` of @c known. Moves the present. */
+int ckpt_resolve(struct timeline *t, struct ckpt *c) __must_check;
+/* The last one from which event @number, nothing run after it, is ahead. */
+struct ckpt *ckpt_before(struct timeline *t, u64 number);
+/* The last one inside the interval after event @number: its id or 0. */
+u32 ckpt_last_inside(const struct timeline *t, u64 number);
+/* Bring the number down to what is allowed, sparing what the present needs. */
+void ckpt_thin(struct timeline *t);
+void ckpt_free_all(struct timeline *t);
+
+/* ---- seek.c ---- */
+
+/* Stand right after event @number. */
+int seek_event(struct timeline *t, u64 number) __must_check;
+/* Run on within the interval to the first match of @p; -ENOENT: none. */
+int seek_from_here(struct timeline *t, const struct point *p) __must_check;
+/* The place of @th in the present world as a point. */
+int point_of(struct timeline *t, struct thread *th, struct point *out) __must_check;
+/* One event further, laying checkpoints on the way. 1: done, 0: the end. */
+int travel_event(struct timeline *t) __must_check;
+
+/* ---- breaks.c: breakpoints and watchpoints ---- */
+
+struct brk {
+	int id;
+	bool is_watch;
+	u32 pid;
+	u64 addr;
+	u32 len;
+	enum watch_kind kind;
+	timeline_cond_fn cond;
+	void *ctx;
+	/* while armed */
+	struct space *space;
+	int armed; /* condition or watch id in space->stops, -1 */
+	u64 seen;  /* passes or hits since the present place was noted */
+	/* Backwards: the number of the last one in an interval, and in the latest
+	 * interval that had any. */
+	u64 last, kept;
+};
+
+/* Arm those of the process of @th in its space, for session_run(). */
+int breaks_arm(struct timeline *t, struct thread *th, u32 pid) __must_check;
+void breaks_disarm(struct timeline *t);
+/* @s is going away. */
+void breaks_forget(struct timeline *t, const struct space *s);
+/* Passes are counted from here. */
+void breaks_restart(struct timeline *t);
+/* Does the event just applied write what is watched? NULL or the watch. */
+struct brk *breaks_written(struct timeline *t, const struct event *ev, u32 pid);
+
+/* ---- backward.c ---- */
+
+/* One instruction of @tid back; -ENODATA: there is none before. */
+int back_step(struct timeline *t, u32 tid) __must_check;
+int back_continue(struct timeline *t, u32 pid, struct travel_result *r) __must_check;
+
+/* ---- divert.c ---- */
+
+int divert_run(struct timeline *t, bool step, struct travel_result *r) __must_check;
+
+/* ---- window.c: a stretch of single-stepped states, remembered ---- */
+
+struct window {
+	struct world *w; /* at r[0] */
+	struct pos from; /* of r[0] */
+	struct regs *r;
+	size_t n, cap;
+	struct pos here; /* the place that r[at] was last stood at by */
+	size_t at;
+};
+
+void window_drop(struct timeline *t);
+/* Where the present is in the window, -1: not in it. */
+ssize_t window_index(struct timeline *t);
+int window_goto(struct timeline *t, size_t i) __must_check;
+/* Make a window that ends at @p, which is inside an interval. The present is
+ * anywhere afterwards. */
+int window_build(struct timeline *t, const struct pos *p) __must_check;
+
 struct timeline {
 	struct timeline_opts opts;
 	struct trace_reader *reader;
@@ -182,6 +349,20 @@ struct timeline {
 	struct target point;
 	int point_cond; /* -1: not armed */
 	struct space *point_space;
+	u64 rep_done;	/* iterations that the last target_check() ran */
+	struct pos pos; /* of the present */
+	bool strayed;	/* it ran on since pos was noted */
+	struct ckpt *ckpts;
+	size_t n_ckpts, cap_ckpts;
+	u32 last_ckpt;
+	u64 fork_ns; /* what the last checkpoint took */
+	struct brk *brks;
+	size_t n_brks, cap_brks;
+	int last_brk;
+	struct window win;
+	bool no_ckpts;	 /* while looking around, none are laid */
+	u64 told_signal; /* this EV_SIGNAL was announced already */
+	struct diversion *diversion;
 };
 
 #endif

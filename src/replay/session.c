@@ -13,13 +13,16 @@
 #include "base/log.h"
 #include "replay/replay.h"
 
+/* What an event costs to apply, about, for the spacing of checkpoints. */
+#define EVENT_NS 5000
+
 const struct event *session_next(struct timeline *t, int *err)
 {
 	u64 want = t->now->event + 1;
 	int got;
 
 	*err = 0;
-	if (t->next)
+	if (t->next && t->next->number == want)
 		return t->next;
 	if (t->cursor_at != want) {
 		*err = trace_cursor_seek(t->cursor, want);
@@ -74,7 +77,9 @@ void session_forget(struct timeline *t)
 	if (t->point_cond >= 0)
 		stops_remove(t->point_space->stops, t->point_cond);
 	t->point_cond = -1;
-	t->next = NULL;
+	/* What the cursor gave last stays good until it moves. */
+	if (t->next && t->next->number != t->now->event + 1)
+		t->next = NULL;
 }
 
 static int arm_point(struct timeline *t, const struct event *ev, struct thread *th)
@@ -202,6 +207,19 @@ static int see_stop(struct timeline *t, const struct event *ev, struct thread *t
 	return arrive(t, ev, th, res);
 }
 
+bool session_at_point(struct timeline *t)
+{
+	int err;
+	const struct event *ev = session_next(t, &err);
+	struct thread *th = ev ? world_thread(t->now, ev->tid) : NULL;
+
+	if (!th || t->point_cond < 0 || !at_point(ev))
+		return false;
+	if (target_here(&t->point, th) == 1)
+		t->now->arrived = true;
+	return t->now->arrived;
+}
+
 int session_run(struct timeline *t, const struct stops_run_opts *opts, struct run_result *r)
 {
 	struct stops_run_opts o = *opts;
@@ -233,12 +251,17 @@ int session_run(struct timeline *t, const struct stops_run_opts *opts, struct ru
 		return 0;
 	}
 	do {
+		u64 from = now_ns();
+
 		err = space_load(th, t->opts.force);
 		if (!err)
 			err = stops_run(th->space->stops, &o, &r->res);
 		if (err)
 			return err;
+		t->strayed = true;
+		t->now->cost += now_ns() - from;
 		th->regs = r->res.regs;
+		th->fresh = false;
 		o.look_here = false;
 		err = see_stop(t, ev, th, r);
 	} while (err > 0);
@@ -307,8 +330,10 @@ static int apply_change(struct timeline *t, const struct event *ev, struct threa
 {
 	int err = apply_effects(t, th, ev);
 
-	if (!err && ev->has_after)
+	if (!err && ev->has_after) {
 		thread_set_regs(th, &ev->regs_after);
+		th->fresh = true;
+	}
 	if (!err && ev->xstate)
 		err = thread_set_xstate(th, ev->xstate, ev->xstate_len);
 	return err;
@@ -325,6 +350,8 @@ int session_apply(struct timeline *t)
 	if (!ev)
 		return err ? err : -ENODATA;
 	th = world_thread(w, ev->tid);
+	if (th && th->space->refs == 1 && (ev->type == EV_EXEC || ev->type == EV_EXIT))
+		breaks_forget(t, th->space);
 	if (ev->type == EV_EXEC)
 		err = apply_exec(t, ev, &th);
 	else if (ev->type == EV_START)
@@ -342,6 +369,7 @@ int session_apply(struct timeline *t)
 	w->arrived = false;
 	w->event = ev->number;
 	w->time_ns = ev->time_ns;
+	w->cost += EVENT_NS;
 	t->output_done = MAX(t->output_done, ev->number);
 	session_forget(t);
 	if (ev->type == EV_EXIT)

@@ -79,6 +79,14 @@ int target_init(struct target *g, const struct point *p, struct thread *th)
 	return n ? 0 : -ENOENT;
 }
 
+u32 rep_length(struct thread *th, u64 ip)
+{
+	struct point p = {.regs = {.r = {[X86_RIP] = ip}}};
+	struct target g;
+
+	return target_init(&g, &p, th) ? 0 : g.rep_len;
+}
+
 static int read_space(void *ctx, u64 addr, void *buf, size_t n)
 {
 	return space_read(ctx, addr, buf, n) ? -EFAULT : 0;
@@ -122,17 +130,18 @@ static s64 rep_ahead(const struct target *g, const struct regs *now)
 	return n;
 }
 
-/* Run the next @n iterations of the rep instruction that @th stands at. */
-static int rep_run(struct timeline *t, const struct target *g, struct thread *th, u64 n)
+int rep_run(struct timeline *t, struct thread *th, u32 len, u64 n)
 {
 	struct stops_run_opts o = {.interrupt = t->opts.interrupt};
 	u64 left = th->regs.r[X86_RCX] - n, ip = th->regs.r[X86_RIP];
-	struct stop_cond end = {.ip = ip + g->rep_len};
+	struct stop_cond end = {.ip = ip + len};
 	struct regs r = th->regs;
 	struct stop_result res;
 	int err, id;
 
-	err = stops_add(th->space->stops, &end, &id);
+	err = space_load(th, t->opts.force);
+	if (!err)
+		err = stops_add(th->space->stops, &end, &id);
 	if (err)
 		return err;
 	r.r[X86_RCX] = n;
@@ -143,7 +152,8 @@ static int rep_run(struct timeline *t, const struct target *g, struct thread *th
 			err = stops_run(th->space->stops, &o, &res);
 		if (!err)
 			th->regs = res.regs;
-	} while (!err && res.kind == STOPPED_WATCH);
+	} while (!err && (res.kind == STOPPED_WATCH || res.kind == STOPPED_STEP ||
+			  (res.kind == STOPPED_COND && res.regs.r[X86_RIP] == ip)));
 	stops_remove(th->space->stops, id);
 	if (err)
 		return err;
@@ -164,11 +174,13 @@ int target_check(struct timeline *t, struct target *g, struct thread *th)
 	s64 n;
 	int err;
 
+	t->rep_done = 0;
 	if (!g->rep_len)
 		return target_here(g, th);
 	n = rep_ahead(g, &th->regs);
 	if (n < 0)
 		return 0;
-	err = n ? rep_run(t, g, th, n) : 0;
+	t->rep_done = n;
+	err = n ? rep_run(t, th, g->rep_len, n) : 0;
 	return err ? err : target_here(g, th);
 }

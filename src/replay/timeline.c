@@ -65,6 +65,10 @@ int timeline_open(struct timeline **out, const char *dir, const struct timeline_
 	if (err)
 		goto fail;
 	t->begin = t->now->event;
+	pos_now_start(t);
+	err = ckpt_lay(t);
+	if (err)
+		goto fail;
 	*out = t;
 	return 0;
 fail:
@@ -76,6 +80,12 @@ void timeline_close(struct timeline *t)
 {
 	if (!t)
 		return;
+	if (timeline_undivert(t))
+		log_debug("the diversion does not end");
+	window_drop(t);
+	free(t->win.r);
+	free(t->brks);
+	ckpt_free_all(t);
 	world_free(t->now);
 	host_kill(t->seed);
 	if (t->cursor)
@@ -102,6 +112,7 @@ void timeline_where(const struct timeline *t, struct timeline_where *w)
 		.pid = th ? th->pid : 0,
 		.time_ns = t->now->time_ns,
 	};
+	w->at_start = w->event == t->begin && pos_is_start(&t->pos);
 	w->at_end = w->event >= w->events;
 	w->in_syscall =
 		t->now->arrived && ev && (ev->type == EV_SYSCALL || ev->type == EV_ENTER);
@@ -183,6 +194,7 @@ int timeline_run_out(struct timeline *t, s32 *status)
 	do
 		err = session_step_event(t);
 	while (err > 0);
+	pos_now_start(t);
 	*status = trace_reader_end(t->reader)->status;
 	return err;
 }

@@ -330,6 +330,7 @@ int timeline_verify(struct timeline *t, struct verify_counts *c,
 	err = load_entries(&v);
 	if (!err)
 		err = pass(&v);
+	pos_now_start(t);
 	c->events = t->now->event;
 	c->divergences = err == -EILSEQ;
 	/* What could not be reached any more is lost, and said once. */

@@ -355,6 +355,7 @@ static int copy_thread(struct world *w, const struct thread *from, struct space 
 		return err;
 	th->regs = from->regs;
 	th->in_call = from->in_call;
+	th->fresh = from->fresh;
 	if (from->xstate) {
 		th->xstate = malloc(XSTATE_MAX);
 		if (!th->xstate)
@@ -388,6 +389,7 @@ int world_fork(struct world *from, struct world **out)
 	w->tid = from->tid;
 	w->arrived = from->arrived;
 	w->last_space = from->last_space;
+	w->cost = from->cost;
 	*out = w;
 	return 0;
 }
