@@ -27,11 +27,11 @@
 /* A word can be an address if it lies in [PRINT_LOW, PRINT_HIGH), outside
  * the agent's area [PRINT_AGENT, PRINT_AGENT + PRINT_AGENT_SIZE) and outside
  * the PRINT_STACK_BYTES bytes below rsp - PRINT_RED_ZONE. */
-#define PRINT_LOW        0x10000UL
-#define PRINT_HIGH       0x7ffffffff000UL
-#define PRINT_AGENT      0x70000000UL
+#define PRINT_LOW	 0x10000UL
+#define PRINT_HIGH	 0x7ffffffff000UL
+#define PRINT_AGENT	 0x70000000UL
 #define PRINT_AGENT_SIZE 0x10000UL
-#define PRINT_RED_ZONE   128
+#define PRINT_RED_ZONE	 128
 
 /*
  * valid[0]: bits 0..4 stack pieces, bits 8..22 windows of (b);

@@ -100,7 +100,7 @@ int main(void)
 			make_word(word);
 			count_word(&table, word);
 		}
-	printf("%u different words, most often '%s'; longest search %u slots\n",
-	       table.used, most_frequent(&table)->word, longest_search);
+	printf("%u different words, most often '%s'; longest search %u slots\n", table.used,
+	       most_frequent(&table)->word, longest_search);
 	return 0;
 }
