@@ -45,6 +45,7 @@ static int add(struct timeline *t, struct ckpt **out)
 			      .w = w,
 			      .event = w->event,
 			      .cost = w->cost,
+			      .offset = w->cost - w->start_cost,
 			      .at = t->pos};
 	return 0;
 }
@@ -141,18 +142,23 @@ struct ckpt *ckpt_before(struct timeline *t, u64 number)
 	return best;
 }
 
-u32 ckpt_last_inside(const struct timeline *t, u64 number)
+u32 ckpt_inside_before(const struct timeline *t, u64 number, u64 offset)
 {
 	const struct ckpt *best = NULL;
 
 	for (size_t i = 0; i < t->n_ckpts; i++) {
 		const struct ckpt *c = &t->ckpts[i];
 
-		if (c->w && c->inside && c->event == number &&
-		    (!best || c->cost > best->cost))
+		if (c->w && c->inside && c->event == number && c->offset <= offset &&
+		    (!best || c->offset > best->offset))
 			best = c;
 	}
 	return best ? best->id : 0;
+}
+
+u32 ckpt_last_inside(const struct timeline *t, u64 number)
+{
+	return ckpt_inside_before(t, number, ~0ULL);
 }
 
 /* How little is lost by giving up @c: the gap it leaves, seen from the present. */
@@ -177,8 +183,7 @@ static double worth(const struct timeline *t, const struct ckpt *c)
 
 static bool needed(const struct timeline *t, const struct ckpt *c)
 {
-	/* Without a known way to it nothing that is based on it can be reached. */
-	return c->id == 1 || !c->known || c->id == t->pos.base || c->id == t->win.from.base;
+	return c->id == 1 || c->id == t->pos.base || c->id == t->win.from.base;
 }
 
 static bool unused(const struct timeline *t, const struct ckpt *c)
@@ -195,6 +200,18 @@ static void give_up(struct timeline *t, struct ckpt *c)
 {
 	world_free(c->w);
 	c->w = NULL;
+	/* No way leads there: those based on it are to be found from before it. */
+	for (size_t i = 0; !c->known && i < t->n_ckpts; i++) {
+		struct pos *at = &t->ckpts[i].at;
+		struct pos to = c->at;
+
+		if (at->base != c->id)
+			continue;
+		to.tid = at->tid;
+		to.regs = at->regs;
+		*at = to;
+		t->ckpts[i].known = false;
+	}
 	if (unused(t, c))
 		*c = t->ckpts[--t->n_ckpts];
 }
@@ -216,7 +233,7 @@ void ckpt_thin(struct timeline *t)
 				continue;
 			have++;
 			tasks += c->w->n_spaces;
-			if (needed(t, c) && !(c->inside && unused(t, c)))
+			if (needed(t, c))
 				continue;
 			v = worth(t, c);
 			if (!least || v < low) {

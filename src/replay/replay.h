@@ -66,7 +66,8 @@ struct world {
 	struct share *shares;
 	size_t n_shares, cap_shares;
 	u32 last_space;
-	u64 cost; /* nanoseconds of replay from the beginning to here */
+	u64 cost;	/* nanoseconds of replay from the beginning to here */
+	u64 start_cost; /* that at the last event */
 };
 
 struct world *world_new(void);
@@ -237,6 +238,7 @@ struct ckpt {
 	u32 id;
 	struct world *w; /* NULL: given up, `at` says how to get there */
 	u64 event, cost;
+	u64 offset; /* cost from the start of the interval */
 	bool inside; /* an interval, not at its start */
 	bool known;  /* `at` is, beyond the event */
 	struct pos at;
@@ -259,6 +261,8 @@ int ckpt_resolve(struct timeline *t, struct ckpt *c) __must_check;
 struct ckpt *ckpt_before(struct timeline *t, u64 number);
 /* The last one inside the interval after event @number: its id or 0. */
 u32 ckpt_last_inside(const struct timeline *t, u64 number);
+/* The last one that lies at most @offset ns of running after it. */
+u32 ckpt_inside_before(const struct timeline *t, u64 number, u64 offset);
 /* Bring the number down to what is allowed, sparing what the present needs. */
 void ckpt_thin(struct timeline *t);
 void ckpt_free_all(struct timeline *t);
@@ -325,11 +329,20 @@ struct window {
 	size_t at;
 };
 
+#define WINDOW_STEPS 1500
+
 void window_drop(struct timeline *t);
+/* A new one that begins at the present. */
+int window_begin(struct timeline *t) __must_check;
+/* Put the present at its beginning. */
+int window_restart(struct timeline *t) __must_check;
+/* Arrivals at @ip among r[1..i]; @rep: iterations of the rep instruction there
+ * are one. *@last: the index of the last one. */
+u64 window_arrivals(const struct window *w, size_t i, u64 ip, bool rep, size_t *last);
 /* Where the present is in the window, -1: not in it. */
 ssize_t window_index(struct timeline *t);
 int window_goto(struct timeline *t, size_t i) __must_check;
-/* Make a window that ends at @p, which is inside an interval. The present is
+/* chase.c: make a window that ends at @p, which is inside an interval. The present is
  * anywhere afterwards. */
 int window_build(struct timeline *t, const struct pos *p) __must_check;
 

@@ -245,6 +245,35 @@ static int seek_call(struct timeline *t, const struct sample *s)
 	return err ? err : pos_now_hop(t, &(struct hop){.kind = HOP_STEP});
 }
 
+/*
+ * A sample knows when it was taken: in a long interval start from a checkpoint
+ * some way before that. -ENOENT: it is not after it.
+ */
+static int seek_hinted(struct timeline *t, const struct sample *s)
+{
+	struct pos base = {.event = s->point.event};
+	const struct event *ev;
+	struct trace_cursor *c;
+	u64 since = 0;
+	int err;
+
+	if (!ckpt_last_inside(t, base.event))
+		return -ENOENT;
+	err = trace_cursor_new(t->reader, &c);
+	if (err)
+		return err;
+	err = trace_cursor_seek(c, base.event);
+	if (!err && trace_cursor_next(c, &ev) > 0 && s->time_ns > ev->time_ns)
+		since = s->time_ns - ev->time_ns;
+	trace_cursor_free(c);
+	base.base = ckpt_inside_before(t, base.event, since - since / 16);
+	if (err || !base.base || since < CKPT_NS)
+		return err ? err : -ENOENT;
+	window_drop(t);
+	err = pos_base(t, &base);
+	return err ? err : seek_from_here(t, &s->point);
+}
+
 int timeline_seek_sample(struct timeline *t, u64 number)
 {
 	const struct sample *s;
@@ -259,8 +288,15 @@ int timeline_seek_sample(struct timeline *t, u64 number)
 	if (err)
 		return err;
 	copy = *s;
-	if (copy.kind == SAMPLE_USER)
-		return timeline_seek(t, &copy.point);
+	if (copy.kind == SAMPLE_USER) {
+		struct pos was = t->pos;
+
+		err = seek_hinted(t, &copy);
+		if (err != -ENOENT)
+			return err;
+		err = timeline_seek(t, &copy.point);
+		return err == -ENOENT ? (pos_goto(t, &was) ?: err) : err;
+	}
 	window_drop(t);
 	return seek_call(t, &copy);
 }

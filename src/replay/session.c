@@ -370,6 +370,7 @@ int session_apply(struct timeline *t)
 	w->event = ev->number;
 	w->time_ns = ev->time_ns;
 	w->cost += EVENT_NS;
+	w->start_cost = w->cost;
 	t->output_done = MAX(t->output_done, ev->number);
 	session_forget(t);
 	if (ev->type == EV_EXIT)

@@ -390,6 +390,7 @@ int world_fork(struct world *from, struct world **out)
 	w->arrived = from->arrived;
 	w->last_space = from->last_space;
 	w->cost = from->cost;
+	w->start_cost = from->start_cost;
 	*out = w;
 	return 0;
 }
