@@ -1,5 +1,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-libplayhead_a_SOURCES += src/stop/stop.h
+libplayhead_a_SOURCES += \
+	src/stop/arm.c \
+	src/stop/debugreg.c \
+	src/stop/eval.c \
+	src/stop/internal.h \
+	src/stop/patch.c \
+	src/stop/run.c \
+	src/stop/step.c \
+	src/stop/stop.h \
+	src/stop/stops.c \
+	src/stop/wait.c
 
 if HAVE_BPF
 BPF_SKELETONS += bpf/stop.skel.h

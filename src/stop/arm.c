@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * From conditions to sites, and sites into the task.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "stop/internal.h"
+
+static struct site *site_get(struct stops *s, u64 ip)
+{
+	struct site *t = site_at(s, ip);
+
+	if (t)
+		return t;
+	t = &s->sites[s->n_sites++];
+	*t = (struct site){.ip = ip, .slot = -1};
+	return t;
+}
+
+static int site_cmp(const void *a, const void *b)
+{
+	const struct site *x = a, *y = b;
+
+	return x->ip < y->ip ? -1 : x->ip > y->ip;
+}
+
+static void sites_collect(struct stops *s)
+{
+	s->n_sites = 0;
+	for (int i = 0; i < STOPS_MAX_CONDS; i++)
+		if (s->conds[i].used)
+			site_get(s, s->conds[i].c.ip)->conds |= 1UL << i;
+	for (int i = 0; i < STOPS_MAX_EXEC; i++)
+		if (s->execs[i].used)
+			site_get(s, s->execs[i].addr)->execs |= 1u << i;
+	qsort(s->sites, s->n_sites, sizeof(s->sites[0]), site_cmp);
+}
+
+static void site_set_way(struct stops *s, const struct site *t, enum stop_way way)
+{
+	for (int i = 0; i < STOPS_MAX_CONDS; i++)
+		if (t->conds & 1UL << i)
+			s->conds[i].way = way;
+}
+
+static int site_arm_int3(struct stops *s, struct site *t)
+{
+	static const u8 int3 = 0xcc;
+	int err = patch_add(s, t->ip, &int3, 1);
+
+	if (err == -ESRCH)
+		return err;
+	if (!err) {
+		t->kind = SITE_INT3;
+		return 0;
+	}
+	/* Bytes that cannot be written (a shared mapping without the right). */
+	t->slot = debugreg_alloc(s, WATCH_EXEC, t->ip, 1, DR_SITE);
+	if (t->slot < 0) {
+		log_error("no way to stop at %#lx: %s, and no debug register is free",
+			  t->ip, strerror(-err));
+		return t->slot;
+	}
+	t->kind = SITE_HW;
+	return 0;
+}
+
+int stops_arm(struct stops *s)
+{
+	int err;
+
+	if (s->armed && !s->dirty)
+		return 0;
+	err = stops_clean(s);
+	if (err)
+		return err;
+	sites_collect(s);
+	s->armed = true;
+	s->dirty = false;
+	for (u32 i = 0; i < s->n_sites && !err; i++) {
+		err = site_arm_int3(s, &s->sites[i]);
+		if (!err)
+			site_set_way(s, &s->sites[i], STOP_PTRACE);
+	}
+	if (!err)
+		err = debugreg_load(s);
+	return err;
+}
+
+int stops_clean(struct stops *s)
+{
+	int err = 0, err2;
+
+	if (!s->armed)
+		return 0;
+	s->armed = false;
+	if (!s->dead) {
+		err = patch_lift(s, 0, ~0UL);
+		err2 = debugreg_unload(s);
+		if (!err)
+			err = err2;
+	}
+	for (int i = 0; i < 4; i++)
+		if (s->dr_owner[i] == DR_SITE)
+			debugreg_free(s, i);
+	patch_forget(s);
+	s->n_sites = 0;
+	return err == -ESRCH ? 0 : err;
+}

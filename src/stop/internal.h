@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * internal.h - what the files of src/stop share. See stop.h for the contract.
+ *
+ * Words used here:
+ *   site     an ip with conditions (or an execution watch) on it
+ *   patch    program bytes that are covered by ours while armed
+ *   arrival  the thread coming to stand before an instruction; conditions are
+ *	      looked at exactly once per arrival, here or in a trampoline
+ */
+#ifndef PLAYHEAD_STOP_INTERNAL_H
+#define PLAYHEAD_STOP_INTERNAL_H
+
+#include <sys/wait.h>
+#include <time.h>
+
+#include "stop/stop.h"
+
+#define STOPS_MAX_WATCHES 4  /* debug registers */
+#define STOPS_MAX_EXEC	  16 /* execution watches, served like sites */
+#define STOPS_MAX_SITES	  (STOPS_MAX_CONDS + STOPS_MAX_EXEC)
+#define EXEC_WATCH_ID	  STOPS_MAX_WATCHES /* ids from here are execution watches */
+
+#define EFLAGS_TF 0x100UL
+#define EFLAGS_RF 0x10000UL
+
+struct cond {
+	bool used;
+	bool seen; /* looked at for the arrival the task now stands at */
+	bool held; /* what came of it */
+	enum stop_way way;
+	u64 count;
+	struct stop_cond c;
+};
+
+struct watch {
+	bool used;
+	enum watch_kind kind;
+	u64 addr;
+	u32 len;
+};
+
+struct patch {
+	u64 addr;
+	u8 len;
+	bool in; /* now[] is in the task */
+	u8 orig[8], now[8];
+};
+
+/* How arrivals at a site are noticed. */
+enum site_kind {
+	SITE_NONE, /* not armed */
+	SITE_INT3, /* a breakpoint byte, stepped over with the byte out */
+	SITE_HW,   /* a debug register: the bytes cannot be written */
+};
+
+struct site {
+	u64 ip;
+	enum site_kind kind;
+	int slot;  /* SITE_HW: debug register */
+	u64 conds; /* bit i: condition i is here */
+	u32 execs; /* bit i: execution watch i is here */
+};
+
+struct stops {
+	pid_t tid;
+	enum stop_way force;
+	bool armed, dead, dirty;
+	bool fresh;	  /* nothing is known of where the task stands */
+	struct regs left; /* how the last run left it */
+	struct regs now;  /* of the program, while running */
+	bool now_set;	  /* the task's registers are those of now */
+	bool rf;	  /* the task stopped with the resume flag set */
+
+	struct cond conds[STOPS_MAX_CONDS];
+	struct watch watches[STOPS_MAX_WATCHES];
+	struct watch execs[STOPS_MAX_EXEC];
+
+	struct site sites[STOPS_MAX_SITES];
+	u32 n_sites;
+	struct patch patches[STOPS_MAX_SITES];
+	u32 n_patches;
+
+	u64 dr[4];
+	u64 dr7;
+	bool dr_set;	/* some debug register is in use in the task */
+	s8 dr_owner[4]; /* watch id, DR_SITE, or DR_FREE */
+
+	u64 deadline; /* now_ns(), 0: none */
+	const volatile bool *interrupt;
+	bool asked; /* PTRACE_INTERRUPT was sent in this run */
+	bool stray; /* one may still be pending */
+	timer_t timer;
+	pid_t timer_of; /* the thread that it interrupts, 0: no timer */
+};
+
+#define DR_FREE (-1)
+#define DR_SITE (-2)
+
+/* patch.c: the bytes of ours in the task */
+int patch_add(struct stops *s, u64 addr, const u8 *now, u8 len) __must_check;
+/* Take out, put back, every patch that touches [@addr, @addr + @n). */
+int patch_lift(struct stops *s, u64 addr, size_t n) __must_check;
+int patch_lower(struct stops *s) __must_check;
+void patch_forget(struct stops *s);
+/* Lay the program's bytes over what was read from the task. */
+void patch_hide(const struct stops *s, u64 addr, u8 *buf, size_t n);
+
+/* eval.c: conditions looked at by the supervisor */
+struct site *site_at(struct stops *s, u64 ip);
+/* Look at the conditions at s->now that were not yet: counts them. Returns
+ * those that hold (and want a stop); *@exec: an execution watch or -1. */
+u64 eval_arrival(struct stops *s, int *exec);
+/* The thread has moved: the next look is a new arrival. */
+void eval_moved(struct stops *s);
+
+/* debugreg.c */
+int debugreg_alloc(struct stops *s, enum watch_kind kind, u64 addr, u32 len,
+		   int owner) __must_check;
+void debugreg_free(struct stops *s, int slot);
+int debugreg_load(struct stops *s) __must_check;
+int debugreg_unload(struct stops *s) __must_check;
+/* Which registers fired since the last call (bits 0..3); clears them. */
+u32 debugreg_fired(struct stops *s);
+
+/* arm.c */
+int stops_arm(struct stops *s) __must_check;
+
+/* wait.c: run until the task stops, within the budget */
+int wait_begin(struct stops *s, const struct stops_run_opts *o) __must_check;
+void wait_end(struct stops *s);
+void wait_fini(struct stops *s);
+/* Time is up or the caller wants us back. */
+bool wait_over(const struct stops *s);
+/* Resume with @how and wait. -ETIME is never returned: an interruption comes
+ * as PTRACE_EVENT_STOP with s->asked. */
+int wait_resume(struct stops *s, int how, struct tracee_stop *st) __must_check;
+/* Absorb an interruption that may still be pending, without running. */
+int wait_flush(struct stops *s) __must_check;
+
+/* run.c: s->now from the task, and into it if it was changed */
+int now_load(struct stops *s) __must_check;
+int now_store(struct stops *s) __must_check;
+
+/* step.c */
+/* One instruction of the program from s->now, with its bytes in place. */
+int step_once(struct stops *s, struct tracee_stop *st) __must_check;
+
+#endif

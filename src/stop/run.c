@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Run the task and make sense of every stop of it.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/ptrace.h>
+
+#include "base/log.h"
+#include "stop/internal.h"
+
+#ifndef PTRACE_SYSEMU
+#define PTRACE_SYSEMU 31
+#endif
+
+int now_load(struct stops *s)
+{
+	int err = tracee_get_regs(s->tid, &s->now);
+
+	s->rf = s->now.r[X86_EFLAGS] & EFLAGS_RF;
+	s->now.r[X86_EFLAGS] &= ~EFLAGS_RF;
+	s->now_set = true;
+	return err;
+}
+
+int now_store(struct stops *s)
+{
+	int err;
+
+	if (s->now_set)
+		return 0;
+	err = tracee_set_regs(s->tid, &s->now);
+	s->now_set = !err;
+	return err;
+}
+
+static void now_move(struct stops *s, u64 ip)
+{
+	s->now.r[X86_RIP] = ip;
+	s->now_set = false;
+}
+
+/* What comes of a stop: go on, or @res is filled. */
+enum outcome { GO_ON, DONE };
+
+static enum outcome done(struct stop_result *res, enum stop_result_kind kind)
+{
+	res->kind = kind;
+	return DONE;
+}
+
+/* The thread stands before an instruction. */
+static enum outcome arrive(struct stops *s, struct stop_result *res)
+{
+	int exec;
+
+	res->conds = eval_arrival(s, &exec);
+	if (exec >= 0) {
+		res->watch = exec;
+		return done(res, STOPPED_WATCH);
+	}
+	return res->conds ? done(res, STOPPED_COND) : GO_ON;
+}
+
+/* The debug registers that fired: a watch goes before all else. */
+static enum outcome settle_debugreg(struct stops *s, u32 fired, struct stop_result *res)
+{
+	int watch = -1;
+	bool exec = false;
+
+	for (int i = 0; i < 4; i++) {
+		if (!(fired & 1u << i))
+			continue;
+		if (s->dr_owner[i] == DR_SITE)
+			exec |= s->dr[i] == s->now.r[X86_RIP];
+		else if (s->dr_owner[i] >= 0 && watch < 0)
+			watch = s->dr_owner[i];
+	}
+	if (watch >= 0) {
+		/* The access is done: this is an arrival at what follows it. */
+		(void)arrive(s, res);
+		res->watch = watch;
+		return done(res, STOPPED_WATCH);
+	}
+	return exec ? arrive(s, res) : GO_ON;
+}
+
+static enum outcome settle_trap(struct stops *s, bool stepped, struct stop_result *res)
+{
+	siginfo_t si = {0};
+	u32 fired = debugreg_fired(s);
+	struct site *t;
+
+	if (fired) {
+		if (!stepped)
+			eval_moved(s);
+		return settle_debugreg(s, fired, res);
+	}
+	if (ptrace(PTRACE_GETSIGINFO, s->tid, 0, &si))
+		return done(res, STOPPED_OTHER);
+	if (stepped && si.si_code == TRAP_TRACE)
+		return arrive(s, res);
+	t = site_at(s, s->now.r[X86_RIP] - 1);
+	if (si.si_code == SI_KERNEL && t && t->kind == SITE_INT3) {
+		now_move(s, t->ip);
+		eval_moved(s);
+		return arrive(s, res);
+	}
+	return done(res, STOPPED_OTHER);
+}
+
+static enum outcome settle(struct stops *s, bool stepped, struct stop_result *res)
+{
+	const struct tracee_stop *st = &res->stop;
+
+	res->conds = 0;
+	res->watch = -1;
+	if (s->dead)
+		return done(res, STOPPED_OTHER);
+	if (st->kind == TRACEE_EVENT && st->event == PTRACE_EVENT_STOP) {
+		/* RF: the breakpoint here has already been taken. */
+		if (!stepped && !s->rf)
+			eval_moved(s);
+		return arrive(s, res) == DONE ? DONE : done(res, STOPPED_TIME);
+	}
+	if (st->kind == TRACEE_SIGNAL && st->sig == SIGTRAP)
+		return settle_trap(s, stepped, res);
+	if (st->kind == TRACEE_SYSCALL)
+		eval_moved(s);
+	return done(res, STOPPED_OTHER);
+}
+
+/* Resume from s->now past whatever is armed at it, until the next stop. */
+static int go(struct stops *s, bool *stepped, struct tracee_stop *st)
+{
+	struct site *t = site_at(s, s->now.r[X86_RIP]);
+	int err;
+
+	*stepped = t && t->kind == SITE_INT3;
+	if (*stepped)
+		return step_once(s, st);
+	if (t && t->kind == SITE_HW) {
+		s->now.r[X86_EFLAGS] |= EFLAGS_RF;
+		s->now_set = false;
+	}
+	err = now_store(s);
+	if (!err)
+		err = wait_resume(s, PTRACE_SYSEMU, st);
+	return err || s->dead ? err : now_load(s);
+}
+
+static int run_on(struct stops *s, struct stop_result *res)
+{
+	bool stepped;
+	int err;
+
+	for (;;) {
+		err = go(s, &stepped, &res->stop);
+		if (err)
+			return err;
+		if (settle(s, stepped, res) == DONE)
+			return 0;
+		if (wait_over(s)) {
+			res->kind = STOPPED_TIME;
+			return 0;
+		}
+	}
+}
+
+static int run_step(struct stops *s, struct stop_result *res)
+{
+	int err = step_once(s, &res->stop);
+
+	if (err)
+		return err;
+	if (settle(s, true, res) == GO_ON || res->kind == STOPPED_COND)
+		res->kind = STOPPED_STEP;
+	return 0;
+}
+
+int stops_run(struct stops *s, const struct stops_run_opts *o, struct stop_result *res)
+{
+	int err;
+
+	memset(res, 0, sizeof(*res));
+	res->watch = -1;
+	if (s->dead)
+		return -ESRCH;
+	err = stops_arm(s);
+	if (!err)
+		err = now_load(s);
+	if (err)
+		return err;
+	if (s->fresh || !regs_equal(&s->now, &s->left))
+		eval_moved(s);
+	if (o->look_here && arrive(s, res) == DONE)
+		goto out;
+	err = wait_begin(s, o);
+	if (!err)
+		err = o->step ? run_step(s, res) : run_on(s, res);
+	wait_end(s);
+out:
+	if (!err && !s->dead)
+		err = now_store(s);
+	if (!err)
+		err = wait_flush(s);
+	s->fresh = false;
+	s->left = s->now;
+	res->regs = s->now;
+	return err;
+}
