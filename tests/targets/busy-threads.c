@@ -8,12 +8,13 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static atomic_int done;
 static uint64_t sums[2];
 static long shared;
+static int scale;
 
 static void *busy(void *arg)
 {
 	long me = (long)arg;
 
-	for (int i = 0; i < 40; i++) {
+	for (int i = 0; i < 40 * scale; i++) {
 		sums[me] += target_work(me + i, 500000);
 		pthread_mutex_lock(&lock);
 		shared++;
@@ -29,10 +30,11 @@ static void *spin(void *arg)
 	return NULL;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	pthread_t t[3];
 
+	scale = target_scale(argc, argv);
 	CHECK(!pthread_create(&t[0], NULL, busy, (void *)0));
 	CHECK(!pthread_create(&t[1], NULL, busy, (void *)1));
 	CHECK(!pthread_create(&t[2], NULL, spin, NULL));
@@ -40,7 +42,7 @@ int main(void)
 	pthread_join(t[1], NULL);
 	atomic_store(&done, 1);
 	pthread_join(t[2], NULL);
-	CHECK(shared == 80);
+	CHECK(shared == 80 * scale);
 	printf("%llx %llx\n", (unsigned long long)sums[0], (unsigned long long)sums[1]);
 	return 0;
 }

@@ -7,9 +7,10 @@ static void __attribute__((noinline)) crash(volatile int *at)
 	*at = 1;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-	printf("%llx\n", (unsigned long long)target_work(1, 3000000));
+	printf("%llx\n",
+	       (unsigned long long)target_work(1, 3000000L * target_scale(argc, argv)));
 	fflush(stdout);
 	crash(NULL);
 	return 0;

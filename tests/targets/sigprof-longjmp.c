@@ -17,7 +17,7 @@ static void on_prof(int sig)
 	}
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	struct sigaction act = {.sa_handler = on_prof, .sa_flags = SA_RESTART};
 	struct itimerval every =
@@ -26,14 +26,15 @@ int main(void)
 					    {0, 1000}
 	     },
 			 never = {{0}, {0}};
+	int want = 8 * target_scale(argc, argv);
 
 	sigaction(SIGPROF, &act, NULL);
 	setitimer(ITIMER_PROF, &every, NULL);
 	sigsetjmp(out, 1);
-	while (jumps < 8)
+	while (jumps < want)
 		work = target_work(work, 1000);
 	setitimer(ITIMER_PROF, &never, NULL);
-	CHECK(jumps == 8 && ticks >= 80);
+	CHECK(jumps == want && ticks >= 10 * want);
 	printf("%d jumps, work %llx\n", (int)jumps, (unsigned long long)work);
 	return 0;
 }

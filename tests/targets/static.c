@@ -9,13 +9,15 @@ static void *run(void *arg)
 	return NULL;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	uint64_t sum;
 	pthread_t t;
 
 	CHECK(!pthread_create(&t, NULL, run, &sum));
 	pthread_join(t, NULL);
-	printf("%llx\n", (unsigned long long)(sum + target_work(6, 3000000)));
+	printf("%llx\n",
+	       (unsigned long long)(sum +
+				    target_work(6, 3000000L * target_scale(argc, argv))));
 	return 0;
 }

@@ -23,6 +23,12 @@
 		}                                                                          \
 	} while (0)
 
+/* The size of the work, if the program was told one. */
+static inline int target_scale(int argc, char **argv)
+{
+	return argc > 1 ? atoi(argv[1]) : 1;
+}
+
 /* Some work that the compiler cannot leave out: about 1 ns a step. */
 static inline uint64_t target_work(uint64_t seed, long steps)
 {
