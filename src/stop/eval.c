@@ -55,8 +55,9 @@ u64 eval_arrival(struct stops *s, int *exec)
 
 		if (!c->used || c->c.ip != ip)
 			continue;
-		if (!c->seen)
-			cond_arrive(s, c);
+		if (c->seen)
+			continue;
+		cond_arrive(s, c);
 		if (c->held)
 			bits |= 1UL << i;
 	}
@@ -70,4 +71,12 @@ void eval_moved(struct stops *s)
 {
 	for (int i = 0; i < STOPS_MAX_CONDS; i++)
 		s->conds[i].seen = false;
+}
+
+/* The thread is to move on from here: nothing here is looked at any more. */
+void eval_leave(struct stops *s)
+{
+	for (int i = 0; i < STOPS_MAX_CONDS; i++)
+		if (s->conds[i].used && s->conds[i].c.ip == s->now.r[X86_RIP])
+			s->conds[i].seen = true;
 }

@@ -84,7 +84,7 @@ struct stops {
 	u64 dr[4];
 	u64 dr7;
 	bool dr_set;	/* some debug register is in use in the task */
-	s8 dr_owner[4]; /* watch id, DR_SITE, or DR_FREE */
+	int8_t dr_owner[4]; /* watch id, DR_SITE, or DR_FREE */
 
 	u64 deadline; /* now_ns(), 0: none */
 	const volatile bool *interrupt;
@@ -113,6 +113,7 @@ struct site *site_at(struct stops *s, u64 ip);
 u64 eval_arrival(struct stops *s, int *exec);
 /* The thread has moved: the next look is a new arrival. */
 void eval_moved(struct stops *s);
+void eval_leave(struct stops *s);
 
 /* debugreg.c */
 int debugreg_alloc(struct stops *s, enum watch_kind kind, u64 addr, u32 len,

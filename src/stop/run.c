@@ -195,6 +195,7 @@ int stops_run(struct stops *s, const struct stops_run_opts *o, struct stop_resul
 		eval_moved(s);
 	if (o->look_here && arrive(s, res) == DONE)
 		goto out;
+	eval_leave(s);
 	err = wait_begin(s, o);
 	if (!err)
 		err = o->step ? run_step(s, res) : run_on(s, res);

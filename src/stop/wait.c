@@ -136,6 +136,18 @@ static int wait_one(struct stops *s, struct tracee_stop *st)
 	}
 }
 
+/*
+ * An interruption is taken before signals: a breakpoint or fault that came just
+ * before it is then still pending, with rip past the breakpoint already.
+ */
+static bool signal_pending(struct stops *s)
+{
+	struct __ptrace_peeksiginfo_args args = {.nr = 1};
+	siginfo_t si;
+
+	return ptrace(PTRACE_PEEKSIGINFO, s->tid, &args, &si) == 1;
+}
+
 int wait_resume(struct stops *s, int how, struct tracee_stop *st)
 {
 	int err;
@@ -150,7 +162,7 @@ int wait_resume(struct stops *s, int how, struct tracee_stop *st)
 			break;
 		/* An interruption: this run's, or a stray one of an earlier run. */
 		s->stray = false;
-		if (s->asked)
+		if (s->asked && !signal_pending(s))
 			break;
 	}
 	if (st->kind == TRACEE_EXITED || st->kind == TRACEE_KILLED)
