@@ -15,6 +15,8 @@ static const struct cmd *const cmds[] = {
 	&cmd_info,
 	&cmd_rm,
 	&cmd_events,
+	&cmd_replay,
+	&cmd_verify,
 	NULL,
 };
 

@@ -107,6 +107,17 @@ static int map_by_copy(struct space *s, const struct effect *e, const char *path
 	return err;
 }
 
+/*
+ * The stack of a program is recorded as large as its limit lets it grow: the
+ * limit of the replaying process must not let it grow further.
+ */
+static u32 grows(const struct effect *e)
+{
+	bool stack = e->map.name && !strcmp(e->map.name, "[stack]");
+
+	return stack ? 0 : e->map.flags & MAP_GROWSDOWN;
+}
+
 static int apply_map(struct timeline *t, struct space *s, const struct effect *e)
 {
 	char path[4096];
@@ -123,9 +134,7 @@ static int apply_map(struct timeline *t, struct space *s, const struct effect *e
 	}
 	if (!e->map.file)
 		return host_map(s, e->addr, e->len, e->map.prot,
-				MAP_PRIVATE | MAP_ANONYMOUS |
-					(e->map.flags & MAP_GROWSDOWN),
-				NULL, 0, 0);
+				MAP_PRIVATE | MAP_ANONYMOUS | grows(e), NULL, 0, 0);
 	err = trace_reader_file_path(t->reader, e->map.file, path, sizeof(path));
 	if (err) {
 		log_error("file %u of the trace is not there", e->map.file);

@@ -7,3 +7,13 @@ libplayhead_a_SOURCES += src/replay/timeline.h src/replay/replay.h \
 	src/replay/target.c src/replay/timeline.c src/replay/verify.c \
 	src/replay/window.c src/replay/world.c
 
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/test-timeline tests/targets/steps
+TESTS += tests/unit/test-timeline
+tests_unit_test_timeline_SOURCES = tests/unit/test-timeline.c
+tests_unit_test_timeline_LDADD = $(PLAYHEAD_LIBS) $(CMOCKA_LIBS)
+tests_unit_test_timeline_DEPENDENCIES = $(PLAYHEAD_DEPS) tests/targets/steps
+tests_targets_steps_SOURCES = tests/targets/steps.c
+tests_targets_steps_CFLAGS = -O2 -g -fno-stack-protector -fno-pie -fcf-protection=none
+tests_targets_steps_LDFLAGS = -static -nostdlib -no-pie
+endif
