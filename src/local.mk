@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 bin_PROGRAMS += playhead
 playhead_SOURCES = src/main.c src/cmd.h
+playhead_SOURCES += src/cmd-record.c
 playhead_SOURCES += src/cmd-events.c src/cmd-info.c src/cmd-list.c src/cmd-rm.c
 playhead_SOURCES += src/cmd-replay.c src/cmd-verify.c
 playhead_LDADD = $(PLAYHEAD_LIBS)

@@ -11,6 +11,7 @@
 #include "cmd.h"
 
 static const struct cmd *const cmds[] = {
+	&cmd_record,
 	&cmd_list,
 	&cmd_info,
 	&cmd_rm,
