@@ -362,6 +362,7 @@ struct timeline {
 	struct target point;
 	int point_cond; /* -1: not armed */
 	struct space *point_space;
+	u32 tail; /* who runs after the last event of a cut recording */
 	u64 rep_done;	/* iterations that the last target_check() ran */
 	struct pos pos; /* of the present */
 	bool strayed;	/* it ran on since pos was noted */

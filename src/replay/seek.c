@@ -21,6 +21,8 @@ int travel_event(struct timeline *t)
 
 	if (t->opts.interrupt && *t->opts.interrupt)
 		return -EINTR;
+	if (!session_next(t, &err))
+		return err;
 	for (;;) {
 		err = session_run(t, &o, &r);
 		if (err || r.end == RUN_OVER)
@@ -160,10 +162,12 @@ static int seek_run(struct seek *k)
 
 int seek_from_here(struct timeline *t, const struct point *p)
 {
-	struct seek k = {.t = t, .th = session_thread(t)};
+	struct seek k = {.t = t};
 	struct stop_cond counter = {.ip = p->regs.r[X86_RIP], .count_only = true};
 	int err;
 
+	t->tail = p->tid;
+	k.th = session_thread(t);
 	if (!k.th || k.th->tid != p->tid)
 		return -ENOENT;
 	err = space_load(k.th, t->opts.force);

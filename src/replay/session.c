@@ -68,8 +68,13 @@ struct thread *session_thread(struct timeline *t)
 {
 	int err;
 	const struct event *ev = session_next(t, &err);
+	struct thread *th;
 
-	return ev ? world_thread(t->now, ev->tid) : NULL;
+	if (ev || err)
+		return ev ? world_thread(t->now, ev->tid) : NULL;
+	/* A recording that was cut ends while a thread runs. */
+	th = world_thread(t->now, t->tail ? t->tail : t->now->tid);
+	return !th || th->in_call || trace_reader_end(t->reader)->clean ? NULL : th;
 }
 
 void session_forget(struct timeline *t)
@@ -220,6 +225,35 @@ bool session_at_point(struct timeline *t)
 	return t->now->arrived;
 }
 
+/*
+ * Nothing says where a thread goes that ran when the recording was cut: up to
+ * its next system call or fault, and no farther.
+ */
+static int run_tail(struct timeline *t, struct stops_run_opts *o, struct run_result *r)
+{
+	struct thread *th = session_thread(t);
+	int err;
+
+	r->end = RUN_OVER;
+	if (!th || t->now->arrived)
+		return 0;
+	t->now->tid = th->tid;
+	err = space_load(th, t->opts.force);
+	if (!err)
+		err = stops_run(th->space->stops, o, &r->res);
+	if (err)
+		return err;
+	t->strayed = true;
+	th->regs = r->res.regs;
+	if (r->res.kind == STOPPED_TIME && t->opts.interrupt && *t->opts.interrupt)
+		return -EINTR;
+	if (r->res.kind == STOPPED_OTHER)
+		t->now->arrived = true;
+	else
+		r->end = RUN_STOP;
+	return 0;
+}
+
 int session_run(struct timeline *t, const struct stops_run_opts *opts, struct run_result *r)
 {
 	struct stops_run_opts o = *opts;
@@ -227,18 +261,18 @@ int session_run(struct timeline *t, const struct stops_run_opts *opts, struct ru
 	struct thread *th;
 	int err;
 
+	o.interrupt = t->opts.interrupt;
 	ev = session_next(t, &err);
-	if (!ev) {
-		r->end = RUN_OVER;
+	if (err)
 		return err;
-	}
+	if (!ev)
+		return run_tail(t, &o, r);
 	r->end = RUN_ARRIVED;
 	if (t->now->arrived || !event_runs(ev))
 		return 0;
 	th = world_thread(t->now, ev->tid);
 	if (!th)
 		return diverge(t, ev, NULL, "no such thread", "of process %u", ev->pid);
-	o.interrupt = t->opts.interrupt;
 	err = space_load(th, t->opts.force);
 	if (!err && at_point(ev))
 		err = arm_point(t, ev, th);
@@ -384,16 +418,19 @@ int session_apply(struct timeline *t)
 int session_step_event(struct timeline *t)
 {
 	struct stops_run_opts o = {0};
+	const struct event *ev;
 	struct run_result r;
 	int err;
 
 	if (t->opts.interrupt && *t->opts.interrupt)
 		return -EINTR;
+	ev = session_next(t, &err);
+	if (!ev)
+		return err;
 	do
 		err = session_run(t, &o, &r);
 	while (!err && r.end == RUN_STOP);
-	if (err || r.end == RUN_OVER)
-		return err;
-	err = session_apply(t);
+	if (!err)
+		err = session_apply(t);
 	return err ? err : 1;
 }

@@ -213,8 +213,13 @@ static int run_interval(struct verify *v)
 	struct stops_run_opts o = {0};
 	struct timeline *t = v->t;
 	struct run_result r;
+	u64 end = trace_reader_end(t->reader)->time_ns;
 	int err;
 
+	/* Where a cut recording ends nothing else stops a loop. */
+	if (end > t->now->time_ns)
+		o.budget_ns = 2 * (end - t->now->time_ns) + NSEC_PER_SEC;
+	t->tail = v->p[0].s.tid;
 	v->th = session_thread(t);
 	if (!v->th)
 		return 0;
@@ -229,6 +234,8 @@ static int run_interval(struct verify *v)
 			break;
 		if (r.res.kind == STOPPED_COND)
 			err = look(v, r.res.conds);
+		else if (r.res.kind == STOPPED_TIME && !session_next(t, &err))
+			break;
 	}
 	for (size_t i = 0; i < v->armed; i++)
 		if (v->p[i].id >= 0)
