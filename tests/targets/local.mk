@@ -5,6 +5,7 @@ TARGETS = \
 	tests/targets/abort \
 	tests/targets/affinity \
 	tests/targets/avx-signal \
+	tests/targets/big-data \
 	tests/targets/brk \
 	tests/targets/busy-threads \
 	tests/targets/calls-odd \
@@ -22,6 +23,7 @@ TARGETS = \
 	tests/targets/fork-wait \
 	tests/targets/fpe \
 	tests/targets/kill-all \
+	tests/targets/long-run \
 	tests/targets/many-calls \
 	tests/targets/mmap-kinds \
 	tests/targets/mremap \
@@ -54,6 +56,7 @@ TARGETS = \
 	tests/targets/timers \
 	tests/targets/tls \
 	tests/targets/tsc \
+	tests/targets/unknown-call \
 	tests/targets/vfork-exec
 
 TARGET_CFLAGS = -std=gnu11 -D_GNU_SOURCE -g -O2 -Wall -Wno-infinite-recursion
