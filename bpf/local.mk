@@ -8,9 +8,11 @@
 #	endif
 # <asm/types.h> lives in the multiarch folder, which clang does not search
 # for its BPF target.
-EXTRA_DIST += bpf/print.h bpf/kernel.h bpf/stop.h bpf/stop.bpf.c
+EXTRA_DIST += bpf/print.h bpf/kernel.h bpf/stop.h bpf/stop.bpf.c \
+	bpf/print-hash.h bpf/sample-record.h bpf/sample.bpf.c
 
-BPF_INCLUDED = bpf/print.h bpf/kernel.h bpf/stop.h
+BPF_INCLUDED = bpf/print.h bpf/print-hash.h bpf/kernel.h bpf/stop.h \
+	bpf/sample-record.h
 BPF_CLANG_FLAGS = -target bpf -mcpu=v3 -O2 -g -Wall -Werror \
 	-Wno-unused-function -I$(top_srcdir) \
 	-idirafter /usr/include/`$(CC) -print-multiarch 2>/dev/null`

@@ -2,7 +2,6 @@
 libplayhead_a_SOURCES += \
 	src/point/point.h src/point/point-internal.h \
 	src/point/point.c src/point/print.c
-EXTRA_DIST += bpf/print-hash.h
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/test-point
 TESTS += tests/unit/test-point

@@ -11,17 +11,6 @@
 #include "base/log.h"
 #include "record/internal.h"
 
-#pragma weak sampler_new
-#pragma weak sampler_free
-#pragma weak sampler_kind
-#pragma weak sampler_why
-#pragma weak sampler_thread_add
-#pragma weak sampler_thread_del
-#pragma weak sampler_drain
-#pragma weak sampler_lost
-#pragma weak sampler_due
-#pragma weak sampler_take
-#pragma weak sampler_ksym
 
 int samples_open(struct session *s)
 {
@@ -32,7 +21,7 @@ int samples_open(struct session *s)
 	};
 	int err;
 
-	if (!s->opts->hz || !sampler_new)
+	if (!s->opts->hz)
 		return 0;
 	err = sampler_new(&s->sampler, &o);
 	if (err) {

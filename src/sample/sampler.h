@@ -27,6 +27,9 @@ struct sampler_opts {
  */
 typedef void (*sampler_fn)(void *ctx, struct sample *s);
 
+/* Can this kind be had here? 0, or -errno and @why says what is missing. */
+int sampler_probe(enum sampler_kind kind, char *why, size_t n) __must_check;
+
 /* Falls back in the order of enum sampler_kind; never fails for lack of
  * rights: sampler_kind() and sampler_why() tell. */
 int sampler_new(struct sampler **out, const struct sampler_opts *o) __must_check;

@@ -4,3 +4,9 @@ TESTS += tests/system/self.tap
 EXTRA_DIST += tests/system/self.tap \
 	tests/system/matrix.txt tests/system/matrix.py tests/system/inputs.py \
 	tests/system/harness.py
+if HAVE_CMOCKA
+check_PROGRAMS += tests/system/sampler-print
+TESTS += tests/system/sampler-print
+tests_system_sampler_print_SOURCES = tests/system/sampler-print.c
+tests_system_sampler_print_LDADD = $(PLAYHEAD_LIBS) $(CMOCKA_LIBS)
+endif
