@@ -14,9 +14,6 @@
 #include "base/log.h"
 #include "record/internal.h"
 
-#pragma weak sampler_kind
-#pragma weak sampler_why
-
 /* The words of @argv as one would type them to a shell. */
 static void quote(struct wbuf *b, char **argv)
 {

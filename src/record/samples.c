@@ -11,7 +11,6 @@
 #include "base/log.h"
 #include "record/internal.h"
 
-
 int samples_open(struct session *s)
 {
 	struct sampler_opts o = {
