@@ -72,7 +72,7 @@ const struct cmd cmd_record = {
 		"  -e EVENT  cpu-clock: samples while it runs (default);\n"
 		"            wall: while it sleeps in a call too\n"
 		"  -o DIR    make the trace in DIR, which must not exist\n"
-		"  -q        do not say at the end where the trace is\n"
+		"  -q        on a terminal, do not say at the end where the trace is\n"
 		"\nThe exit status is the program's; 126 or 127 if it cannot be run.\n",
 	.run = run,
 };

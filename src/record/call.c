@@ -142,6 +142,9 @@ void call_entered(struct session *s, struct task *t)
 	if (ends_thread(c->view.nr)) {
 		emit_enter(s, t);
 		how = PTRACE_CONT;
+	} else if (c->view.nr == SYS_execve && task_siblings(s, t)) {
+		/* The ends of the others come before its own new beginning. */
+		emit_enter(s, t);
 	}
 	tracee_ignore(tracee_resume(t->tid, how, 0));
 }

@@ -25,8 +25,6 @@
 #define AT_RSEQ_FEATURE_SIZE_ 27
 #define AT_RSEQ_ALIGN_	      28
 #define MAX_AUXV	      512
-/* As the kernel does for a stack without limit: below it nothing is mapped. */
-#define STACK_MAX (64UL << 20)
 
 struct line {
 	u64 start, end, off;
@@ -198,6 +196,8 @@ static int add_anonymous(struct session *s, const struct line *l)
 			return -errno;
 		start = PAGE_UP(l->end - MIN((u64)r.rlim_cur, STACK_MAX));
 		start = MIN(start, l->start);
+		task_find(s, s->fx.tid)->mm->stack_low = start;
+		task_find(s, s->fx.tid)->mm->stack_end = l->end;
 	}
 	e = effects_add(&s->fx, EF_MAP, start, l->end - start);
 	if (!e)

@@ -116,11 +116,29 @@ static void seccomp_enter(struct session *s, struct task *t, struct regs *r)
 		pretend(t, -EINVAL);
 }
 
+/* Affinity is pretended: everything stays on one CPU, but the program sees the
+ * mask from before, or the one it set. */
+static struct task *affinity_of(struct session *s, struct task *t, u64 pid)
+{
+	return pid ? task_find(s, pid) : t;
+}
+
 static void setaffinity_enter(struct session *s, struct task *t, struct regs *r)
 {
-	(void)s;
-	(void)r;
-	pretend(t, 0);
+	struct task *of = affinity_of(s, t, r->r[X86_RDI]);
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	if (tracee_read_some(t->tid, r->r[X86_RDX], &set,
+			     MIN(r->r[X86_RSI], (u64)sizeof(set))) == 0)
+		pretend(t, -EFAULT);
+	else
+		pretend(t, 0);
+	CPU_AND(&set, &set, &s->cpus);
+	if (!t->call.forced && !CPU_COUNT(&set))
+		pretend(t, -EINVAL);
+	else if (!t->call.forced && of)
+		of->cpus = set;
 }
 
 static void setscheduler_enter(struct session *s, struct task *t, struct regs *r)
@@ -131,9 +149,9 @@ static void setscheduler_enter(struct session *s, struct task *t, struct regs *r
 	pretend(t, 0);
 }
 
-/* The mask from before the recorder pinned everything to one CPU. */
 static void getaffinity_enter(struct session *s, struct task *t, struct regs *r)
 {
+	struct task *of = affinity_of(s, t, r->r[X86_RDI]);
 	u64 len = MIN(r->r[X86_RSI], (u64)sizeof(s->cpus));
 
 	/* What the kernel answers depends on how many CPUs it was built for:
@@ -141,7 +159,7 @@ static void getaffinity_enter(struct session *s, struct task *t, struct regs *r)
 	len = MIN(len, 128UL) & ~7UL;
 	if (!len || (r->r[X86_RSI] & 7))
 		pretend(t, -EINVAL);
-	else if (tracee_write(t->tid, r->r[X86_RDX], &s->cpus, len))
+	else if (tracee_write(t->tid, r->r[X86_RDX], of ? &of->cpus : &s->cpus, len))
 		pretend(t, -EFAULT);
 	else
 		pretend(t, len);
@@ -200,6 +218,8 @@ static const struct { long nr; struct hook hook; } hooks[] = {
 	{SYS_sched_setattr, {setscheduler_enter, NULL}},
 	{SYS_sched_yield, {yield_enter, NULL}},
 	{SYS_personality, {personality_enter, personality_leave}},
+	{SYS_setrlimit, {NULL, hook_rlimit_leave}},
+	{SYS_prlimit64, {NULL, hook_rlimit_leave}},
 	{SYS_write, {NULL, hook_file_written}},
 	{SYS_pwrite64, {NULL, hook_file_written}},
 	{SYS_writev, {NULL, hook_file_written}},

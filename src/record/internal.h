@@ -21,10 +21,14 @@
 #include "trace/trace.h"
 #include "tracee/tracee.h"
 
+/* The kernel leaves this much below the stack free of mappings, and more. */
+#define STACK_MAX (64UL << 20)
+
 /* An address space. */
 struct mm {
 	int refs; /* live tasks in it */
 	u64 brk;
+	u64 stack_low, stack_end; /* as replay maps it: all it may grow to */
 };
 
 enum task_state {
@@ -57,6 +61,7 @@ struct call {
 };
 
 #define MAX_STASH 8
+#define MAX_DIED  64
 
 struct task {
 	struct task *next;
@@ -87,6 +92,11 @@ struct task {
 	bool may_block;
 	bool exit_seen;
 	int exit_status;
+	cpu_set_t cpus; /* what it believes to run on */
+	/* Robust futexes that it held when it ended. */
+	int n_died;
+	u64 died[MAX_DIED];
+	u32 died_word[MAX_DIED];
 	bool sampled, sample_due;
 	u64 last_call_event;
 };
@@ -168,9 +178,9 @@ int launch_pin(cpu_set_t *before, int *cpu) __must_check;
 struct task *task_new(struct session *s, pid_t tid, pid_t pid, struct mm *mm);
 void task_free(struct session *s, struct task *t);
 struct task *task_find(struct session *s, pid_t tid);
-bool task_alone(struct session *s, const struct task *t); /* nobody else in its mm */
+bool task_siblings(struct session *s, const struct task *t); /* threads of its process */
 char task_kernel_state(struct task *t);
-struct mm *mm_new(u64 brk);
+struct mm *mm_new(const struct mm *from);
 void mm_put(struct mm *m);
 
 /* sched.c: who runs */
@@ -220,6 +230,7 @@ u32 share_id(struct session *s, u64 dev, u64 ino, bool *fresh);
 int keep_mapping(struct session *s, int fd, u64 addr, u64 len, u32 prot, u32 flags,
 		 u64 offset, const char *name) __must_check;
 bool program_can_write(pid_t tid, int fd);
+void hook_rlimit_leave(struct session *s, struct task *t, s64 ret);
 void hook_file_written(struct session *s, struct task *t, s64 ret);
 void hook_mmap_leave(struct session *s, struct task *t, s64 ret);
 void hook_mmap_enter(struct session *s, struct task *t, struct regs *r);
@@ -237,6 +248,7 @@ void hook_shmdt_leave(struct session *s, struct task *t, s64 ret);
 /* process.c: fork, exec, exit */
 void process_forked(struct session *s, struct task *t, int event);
 void process_fork_effects(struct session *s, struct task *t, s64 ret);
+struct task *process_execed(struct session *s, pid_t tid); /* who called exec */
 void process_exec_event(struct session *s, struct task *t);
 void process_exec_done(struct session *s, struct task *t);
 void process_exiting(struct session *s, struct task *t);

@@ -7,8 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/shm.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -16,6 +18,23 @@
 
 #define FLAGS_KEPT (MAP_SHARED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_GROWSDOWN)
 #define DEV_SYSV   (~0UL) /* "device" of System V segments, by their id */
+
+/* The mapping that holds @addr, from /proc/TID/maps. */
+static bool mapping_at(pid_t tid, u64 addr, u64 *start, u64 *end)
+{
+	char path[40], line[512];
+	bool found = false;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", tid);
+	f = fopen(path, "re");
+	while (f && !found && fgets(line, sizeof(line), f))
+		found = sscanf(line, "%lx-%lx", start, end) == 2 && addr >= *start &&
+			addr < *end;
+	if (f)
+		fclose(f);
+	return found;
+}
 
 u32 share_id(struct session *s, u64 dev, u64 ino, bool *fresh)
 {
@@ -276,25 +295,47 @@ void hook_shmat_leave(struct session *s, struct task *t, s64 ret)
 		s->fx.data.err = -ENOMEM;
 }
 
-/* Which length goes is only seen in the map before. */
 void hook_shmdt_enter(struct session *s, struct task *t, struct regs *r)
 {
-	char path[40], line[512];
 	u64 start, end;
-	FILE *f;
 
 	(void)s;
-	snprintf(path, sizeof(path), "/proc/%d/maps", t->tid);
-	f = fopen(path, "re");
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "%lx-%lx", &start, &end) == 2 && start == r->r[X86_RDI])
-			t->call.hook[0] = end - start;
-	if (f)
-		fclose(f);
+	/* Which length goes is only seen in the map before. */
+	if (mapping_at(t->tid, r->r[X86_RDI], &start, &end))
+		t->call.hook[0] = end - start;
 }
 
 void hook_shmdt_leave(struct session *s, struct task *t, s64 ret)
 {
 	if (!ret && t->call.hook[0])
 		effects_add(&s->fx, EF_UNMAP, t->call.view.arg[0], t->call.hook[0]);
+}
+
+/* How far the main stack may grow has changed: replay has it mapped whole. */
+void hook_rlimit_leave(struct session *s, struct task *t, s64 ret)
+{
+	const u64 *arg = t->call.view.arg;
+	bool prlimit_call = t->call.view.nr == SYS_prlimit64;
+	u64 low, used, end;
+	struct mm *m = t->mm;
+	struct rlimit r;
+	struct effect *e;
+
+	if (ret || arg[prlimit_call] != RLIMIT_STACK || !m->stack_end)
+		return;
+	if (prlimit_call && (!arg[2] || (arg[0] && (pid_t)arg[0] != t->pid)))
+		return;
+	if (prlimit(t->tid, RLIMIT_STACK, NULL, &r) ||
+	    !mapping_at(t->tid, m->stack_end - 1, &used, &end))
+		return;
+	low = MIN(PAGE_UP(m->stack_end - MIN((u64)r.rlim_cur, STACK_MAX)), used);
+	if (low > m->stack_low) {
+		effects_add(&s->fx, EF_UNMAP, m->stack_low, low - m->stack_low);
+	} else if (low < m->stack_low) {
+		e = add_map(s, low, m->stack_low - low, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_GROWSDOWN);
+		if (e)
+			e->map.name = "[stack]";
+	}
+	m->stack_low = low;
 }

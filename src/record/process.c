@@ -3,6 +3,7 @@
  * process.c - tasks come and go: clone, fork, vfork, exec, exit.
  */
 #include <errno.h>
+#include <linux/futex.h>
 #include <linux/sched.h>
 #include <sched.h>
 #include <string.h>
@@ -73,12 +74,13 @@ static struct task *child_new(struct session *s, struct task *t, pid_t tid)
 	struct mm *mm;
 
 	birth_decode(t, &b);
-	mm = b.flags & CLONE_VM ? t->mm : mm_new(t->mm->brk);
+	mm = b.flags & CLONE_VM ? t->mm : mm_new(t->mm);
 	c = mm ? task_new(s, tid, b.flags & CLONE_THREAD ? t->pid : tid, mm) : NULL;
 	if (!c) {
 		session_end(s, "out of memory");
 		return NULL;
 	}
+	c->cpus = t->cpus;
 	if (b.flags & CLONE_CHILD_CLEARTID)
 		c->clear_tid = b.child_tid;
 	if (tracee_get_regs(tid, &c->regs))
@@ -164,7 +166,7 @@ void process_fork_effects(struct session *s, struct task *t, s64 ret)
 
 /* ---- exec ---- */
 
-static void end_siblings(struct session *s, struct task *t, pid_t former)
+static void end_siblings(struct session *s, struct task *t)
 {
 	struct event ev = {.type = EV_EXIT};
 	struct task *o, *next;
@@ -177,7 +179,7 @@ static void end_siblings(struct session *s, struct task *t, pid_t former)
 		emit(s, o, &ev);
 		task_free(s, o);
 	}
-	if (former == t->pid)
+	if (t->tid == t->pid)
 		return;
 	/* Not the leader: it takes the leader's number. */
 	samples_del_task(s, t);
@@ -185,24 +187,27 @@ static void end_siblings(struct session *s, struct task *t, pid_t former)
 	t->tid = t->pid;
 }
 
+struct task *process_execed(struct session *s, pid_t tid)
+{
+	unsigned long former;
+
+	if (!ptrace(PTRACE_GETEVENTMSG, tid, 0, &former) && task_find(s, former))
+		return task_find(s, former);
+	return task_find(s, tid);
+}
+
 void process_exec_event(struct session *s, struct task *t)
 {
-	unsigned long former = t->tid;
 	struct mm *mm;
 
 	if (s->execed) {
-		ptrace(PTRACE_GETEVENTMSG, t->tid, 0, &former);
-		/* The stop carries the leader's number; the task that called has
-		 * another. */
-		if ((pid_t)former != t->tid && task_find(s, former))
-			t = task_find(s, former);
 		if (!t->call.split)
 			emit_enter(s, t);
-		end_siblings(s, t, former);
+		end_siblings(s, t);
 	} else {
 		emit_simple(s, t, EV_START);
 	}
-	mm = mm_new(0);
+	mm = mm_new(NULL);
 	if (!mm) {
 		session_end(s, "out of memory");
 		return;
@@ -239,12 +244,32 @@ void process_exec_done(struct session *s, struct task *t)
 
 /* ---- death ---- */
 
-static bool others_in_process(struct session *s, const struct task *t)
+/*
+ * Mutexes that die with their owner: the kernel marks the words on the
+ * thread's robust list (kernel/futex/core.c, exit_robust_list).
+ */
+static void note_robust(struct task *t)
 {
-	for (struct task *o = s->tasks; o; o = o->next)
-		if (o != t && o->pid == t->pid)
-			return true;
-	return false;
+	struct {
+		u64 next, offset, pending;
+	} head;
+	u64 at;
+	u32 word;
+
+	if (!t->robust || tracee_read(t->tid, t->robust, &head, sizeof(head)))
+		return;
+	at = head.next & ~1UL;
+	for (int i = 0; i < 2048 && at != t->robust && t->n_died < MAX_DIED; i++) {
+		if (!tracee_read(t->tid, at + head.offset, &word, 4) &&
+		    (word & FUTEX_TID_MASK) == (u32)t->tid) {
+			t->died[t->n_died] = at + head.offset;
+			t->died_word[t->n_died++] =
+				(word & FUTEX_WAITERS) | FUTEX_OWNER_DIED;
+		}
+		if (tracee_read(t->tid, at, &at, 8))
+			break;
+		at &= ~1UL;
+	}
 }
 
 void process_exiting(struct session *s, struct task *t)
@@ -257,11 +282,12 @@ void process_exiting(struct session *s, struct task *t)
 		msg = 0;
 	t->exit_seen = true;
 	t->exit_status = msg;
+	note_robust(t);
 	t->state = TASK_DYING;
 	samples_drain(s);
 	samples_del_task(s, t);
 	tracee_ignore(tracee_resume(t->tid, PTRACE_CONT, 0));
-	if (t->tid != t->pid || !others_in_process(s, t))
+	if (t->tid != t->pid || !task_siblings(s, t))
 		return;
 	/* The end of a leader is reported after that of all its threads; the
 	 * word it clears is cleared now. */
@@ -287,6 +313,9 @@ void process_ended(struct session *s, struct task *t, const struct tracee_stop *
 			s->fx.data.err = -ENOMEM;
 		break;
 	}
+	for (int i = 0; i < t->n_died; i++)
+		if (effects_bytes(&s->fx, t->died[i], &t->died_word[i], 4))
+			s->fx.data.err = -ENOMEM;
 	effects_seal(&s->fx, &ev);
 	if (s->execed)
 		emit(s, t, &ev);

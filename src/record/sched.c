@@ -54,16 +54,19 @@ void sched_event_made(struct session *s, struct task *t)
 		strong_drop(s);
 }
 
-void task_resume(struct session *s, struct task *t)
+static void choose_timer(struct session *s, struct task *t)
 {
-	bool others = sched_others(s, t);
-
 	if (t->n_stash || s->strong)
 		set_timer(s, NSEC_PER_MSEC / 2);
-	else if (others || s->poll_timer)
-		set_timer(s, s->poll_timer ? NSEC_PER_MSEC : 5 * NSEC_PER_MSEC);
+	else if (s->poll_timer)
+		set_timer(s, NSEC_PER_MSEC);
 	else
-		set_timer(s, 0);
+		set_timer(s, sched_others(s, t) ? 5 * NSEC_PER_MSEC : 0);
+}
+
+void task_resume(struct session *s, struct task *t)
+{
+	choose_timer(s, t);
 	signal_note_pending(t);
 	t->state = TASK_RUNNING;
 	if (tracee_resume(t->tid, PTRACE_CONT, 0) == -ESRCH)

@@ -117,6 +117,9 @@ void session_stop(struct session *s, const struct tracee_stop *stop)
 {
 	struct task *t = task_find(s, stop->tid);
 
+	/* A thread's exec is reported with the leader's number. */
+	if (stop->kind == TRACEE_EVENT && stop->event == PTRACE_EVENT_EXEC)
+		t = process_execed(s, stop->tid);
 	if (!t) {
 		if (stop->kind == TRACEE_EXITED || stop->kind == TRACEE_KILLED)
 			process_unknown_ended(s, stop);
@@ -215,11 +218,12 @@ static int begin(struct session *s, const char *path)
 	if (err)
 		return err;
 	s->root = pid;
-	mm = mm_new(0);
+	mm = mm_new(NULL);
 	s->cur = mm ? task_new(s, pid, pid, mm) : NULL;
 	if (!s->cur)
 		return -ENOMEM;
 	s->cur->state = TASK_RUNNING;
+	s->cur->cpus = s->cpus;
 	return 0;
 }
 
@@ -288,7 +292,7 @@ int record_run(const struct record_opts *o, int *status)
 		err = loop(s);
 	kill_all(s);
 	err = finish(s, err, status);
-	if (!o->quiet && s->execed)
+	if (!o->quiet && s->execed && isatty(STDERR_FILENO))
 		log_info("trace in %s", s->dir);
 	setitimer(ITIMER_REAL, &(struct itimerval){0}, NULL);
 	sigaction(SIGINT, &old[0], NULL);

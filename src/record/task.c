@@ -7,12 +7,14 @@
 
 #include "record/internal.h"
 
-struct mm *mm_new(u64 brk)
+struct mm *mm_new(const struct mm *from)
 {
 	struct mm *m = calloc(1, sizeof(*m));
 
+	if (m && from)
+		*m = *from;
 	if (m)
-		m->brk = brk;
+		m->refs = 0;
 	return m;
 }
 
@@ -69,12 +71,12 @@ struct task *task_find(struct session *s, pid_t tid)
 	return NULL;
 }
 
-bool task_alone(struct session *s, const struct task *t)
+bool task_siblings(struct session *s, const struct task *t)
 {
 	for (struct task *o = s->tasks; o; o = o->next)
-		if (o != t && o->mm == t->mm)
-			return false;
-	return true;
+		if (o != t && o->pid == t->pid)
+			return true;
+	return false;
 }
 
 char task_kernel_state(struct task *t)
