@@ -56,7 +56,7 @@ static void skip(struct call *c, s64 ret)
 static void flush_interrupt(struct task *t, struct regs *r)
 {
 	t->call.regs = *r;
-	t->interrupted = false;
+	t->interrupted = t->late_stop = false;
 	t->flushing = true;
 	r->r[X86_ORIG_RAX] = -1;
 	tracee_ignore(tracee_set_regs(t->tid, r));
@@ -118,7 +118,7 @@ void call_entered(struct session *s, struct task *t)
 		tracee_ignore(tracee_resume(t->tid, PTRACE_SYSCALL, 0));
 		return;
 	}
-	if (t->interrupted) {
+	if (t->interrupted || t->late_stop) {
 		flush_interrupt(t, &r);
 		return;
 	}

@@ -77,6 +77,7 @@ struct task {
 	u64 resumed_ns;	  /* when it last left an event */
 	u64 pending;	  /* signals pending when it was resumed last */
 	bool interrupted; /* PTRACE_INTERRUPT sent, its stop not seen */
+	bool late_stop;	  /* another stop came first: it may still come */
 	bool flushing;	  /* a skipped call takes a late interrupt's place */
 	bool has_stop;	  /* `stop` waits to be seen to when it is current */
 	bool yielded;

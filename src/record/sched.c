@@ -153,6 +153,9 @@ void sched_next(struct session *s)
 	}
 	if (s->over)
 		return;
+	/* Somebody may have woken up since it was resumed. */
+	if (t && t->state == TASK_RUNNING)
+		choose_timer(s, t);
 	if (t &&
 	    (t->state == TASK_RUNNING || t->state == TASK_CALL || t->state == TASK_DYING))
 		return;

@@ -60,7 +60,7 @@ int session_wait(struct session *s, bool block, struct tracee_stop *stop)
 
 static void event_stop(struct session *s, struct task *t)
 {
-	t->interrupted = false;
+	t->interrupted = t->late_stop = false;
 	if (t->state == TASK_STOPPED && !t->call.active) {
 		t->state = TASK_READY;
 		return;
@@ -141,6 +141,9 @@ void session_stop(struct session *s, const struct tracee_stop *stop)
 		group_stop(s, t);
 		break;
 	case TRACEE_SIGNAL:
+		/* Every stop takes the place of an interrupt sent before it. */
+		t->late_stop |= t->interrupted;
+		t->interrupted = false;
 		signal_stopped(s, t, stop->sig);
 		break;
 	case TRACEE_EXITED:
