@@ -80,7 +80,7 @@ class Figures:
 class Matrix:
     def __init__(self, full):
         self.full = full
-        self.limit = 900 if full else 60
+        self.limit = 900 if full else 20
         self.top = harness.scratch()
         inputs.make(os.path.join(self.top, "inputs"), full)
 
@@ -107,7 +107,7 @@ class Matrix:
         if row.status is None and native.status:
             raise Fail("native run: status %d: %s" % (native.status, short(native.out + native.err)))
         self.fresh()
-        recorded = playhead("record", "-F", str(row.hz), "-o", trace, "--", *argv, **kw)
+        recorded = playhead("record", "-q", "-F", str(row.hz), "-o", trace, "--", *argv, **kw)
         if row.own:
             native.out, native.err = recorded.out, recorded.err
         same("record", recorded, native)

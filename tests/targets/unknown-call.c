@@ -7,7 +7,7 @@ int main(int argc, char **argv)
 {
 	puts("before");
 	fflush(stdout);
-	syscall(argc > 1 ? atol(argv[1]) : SYS_getpid, 0, 0, 0, 0, 0, 0);
-	puts("after");
+	long ret = syscall(argc > 1 ? atol(argv[1]) : SYS_getpid, 0, 0, 0, 0, 0, 0);
+	printf("after: %ld %s\n", ret, ret < 0 ? strerror(errno) : "");
 	return 0;
 }
