@@ -10,6 +10,7 @@
 #include "config.h"
 #include "cmd.h"
 
+/* clang-format off */
 static const struct cmd *const cmds[] = {
 	&cmd_record,
 	&cmd_list,
@@ -20,6 +21,7 @@ static const struct cmd *const cmds[] = {
 	&cmd_verify,
 	NULL,
 };
+/* clang-format on */
 
 void cmd_help(const struct cmd *c)
 {

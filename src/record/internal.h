@@ -131,7 +131,7 @@ struct session {
 	pid_t root; /* first process */
 	int root_status;
 	bool root_ended;
-	int told; /* pipe: errno of the first exec if it fails */
+	int told;    /* pipe: errno of the first exec if it fails */
 	bool execed; /* the program proper has begun */
 	struct task *tasks, *cur;
 	int n_tasks;

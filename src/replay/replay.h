@@ -238,7 +238,7 @@ struct ckpt {
 	u32 id;
 	struct world *w; /* NULL: given up, `at` says how to get there */
 	u64 event, cost;
-	u64 offset; /* cost from the start of the interval */
+	u64 offset;  /* cost from the start of the interval */
 	bool inside; /* an interval, not at its start */
 	bool known;  /* `at` is, beyond the event */
 	struct pos at;
@@ -362,7 +362,7 @@ struct timeline {
 	struct target point;
 	int point_cond; /* -1: not armed */
 	struct space *point_space;
-	u32 tail; /* who runs after the last event of a cut recording */
+	u32 tail;	/* who runs after the last event of a cut recording */
 	u64 rep_done;	/* iterations that the last target_check() ran */
 	struct pos pos; /* of the present */
 	bool strayed;	/* it ran on since pos was noted */

@@ -83,7 +83,7 @@ struct stops {
 
 	u64 dr[4];
 	u64 dr7;
-	bool dr_set;	/* some debug register is in use in the task */
+	bool dr_set;	    /* some debug register is in use in the task */
 	int8_t dr_owner[4]; /* watch id, DR_SITE, or DR_FREE */
 
 	u64 deadline; /* now_ns(), 0: none */

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 libplayhead_a_SOURCES += \
-	src/trace/codec.c src/trace/codec.h \
+	src/trace/codec.c src/trace/frame.c src/trace/codec.h \
 	src/trace/dir.c src/trace/dir-list.c \
 	src/trace/files.c src/trace/files.h \
 	src/trace/format.h \

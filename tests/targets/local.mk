@@ -42,6 +42,7 @@ TARGETS = \
 	tests/targets/shared-fork \
 	tests/targets/sig-altstack \
 	tests/targets/sig-restart \
+	tests/targets/sigbus \
 	tests/targets/signal-thread \
 	tests/targets/signals \
 	tests/targets/sigprof-longjmp \
