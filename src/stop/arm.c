@@ -68,6 +68,28 @@ static int site_arm_int3(struct stops *s, struct site *t)
 	return 0;
 }
 
+/* *@n: how many sites from @t on are served now. */
+static int site_arm(struct stops *s, struct site *t, u32 *n)
+{
+	int err = -ENOTSUP;
+
+	*n = 1;
+	if (tramp_wanted(s, t))
+		err = tramp_arm(s, t, n);
+	if (err == -ESRCH)
+		return err;
+	if (!err) {
+		for (u32 i = 0; i < *n; i++)
+			site_set_way(s, &t[i], STOP_TRAMPOLINE);
+		return 0;
+	}
+	*n = 1;
+	err = site_arm_int3(s, t);
+	if (!err)
+		site_set_way(s, t, STOP_PTRACE);
+	return err;
+}
+
 int stops_arm(struct stops *s)
 {
 	int err;
@@ -80,11 +102,8 @@ int stops_arm(struct stops *s)
 	sites_collect(s);
 	s->armed = true;
 	s->dirty = false;
-	for (u32 i = 0; i < s->n_sites && !err; i++) {
-		err = site_arm_int3(s, &s->sites[i]);
-		if (!err)
-			site_set_way(s, &s->sites[i], STOP_PTRACE);
-	}
+	for (u32 i = 0, n; i < s->n_sites && !err; i += n)
+		err = site_arm(s, &s->sites[i], &n);
 	if (!err)
 		err = debugreg_load(s);
 	return err;
@@ -103,6 +122,9 @@ int stops_clean(struct stops *s)
 		if (!err)
 			err = err2;
 	}
+	err2 = tramp_disarm(s);
+	if (!err)
+		err = err2;
 	for (int i = 0; i < 4; i++)
 		if (s->dr_owner[i] == DR_SITE)
 			debugreg_free(s, i);

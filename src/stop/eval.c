@@ -55,9 +55,11 @@ u64 eval_arrival(struct stops *s, int *exec)
 
 		if (!c->used || c->c.ip != ip)
 			continue;
-		if (c->seen)
+		if (c->seen && !c->due)
 			continue;
-		cond_arrive(s, c);
+		if (!c->seen)
+			cond_arrive(s, c);
+		c->due = false;
 		if (c->held)
 			bits |= 1UL << i;
 	}
@@ -79,4 +81,12 @@ void eval_leave(struct stops *s)
 	for (int i = 0; i < STOPS_MAX_CONDS; i++)
 		if (s->conds[i].used && s->conds[i].c.ip == s->now.r[X86_RIP])
 			s->conds[i].seen = true;
+}
+
+void eval_confirm(struct stops *s, struct cond *c)
+{
+	if (!c->c.match_regs || regs_hold(&c->c, &s->now))
+		return;
+	c->count--;
+	c->held = false;
 }

@@ -14,7 +14,9 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "stop/hole.h"
 #include "stop/stop.h"
+#include "stop/tramp.h"
 
 #define STOPS_MAX_WATCHES 4  /* debug registers */
 #define STOPS_MAX_EXEC	  16 /* execution watches, served like sites */
@@ -28,6 +30,7 @@ struct cond {
 	bool used;
 	bool seen; /* looked at for the arrival the task now stands at */
 	bool held; /* what came of it */
+	bool due;  /* seen by a trampoline, not told to the caller yet */
 	enum stop_way way;
 	u64 count;
 	struct stop_cond c;
@@ -50,6 +53,7 @@ struct patch {
 /* How arrivals at a site are noticed. */
 enum site_kind {
 	SITE_NONE, /* not armed */
+	SITE_TRAMP, /* a check in a trampoline */
 	SITE_INT3, /* a breakpoint byte, stepped over with the byte out */
 	SITE_HW,   /* a debug register: the bytes cannot be written */
 };
@@ -80,6 +84,15 @@ struct stops {
 	u32 n_sites;
 	struct patch patches[STOPS_MAX_SITES];
 	u32 n_patches;
+
+	struct tramp *tramps[STOPS_MAX_SITES];
+	u32 n_tramps;
+	struct holes holes;
+	bool holes_known;
+	u64 barred[64]; /* addresses that trampolines serve badly */
+	u32 n_barred;
+	bool placed;	/* conditions' seen flags are right for s->now */
+	bool tramp_hit; /* translating a stop at a check's int3 */
 
 	u64 dr[4];
 	u64 dr7;
@@ -114,6 +127,29 @@ u64 eval_arrival(struct stops *s, int *exec);
 /* The thread has moved: the next look is a new arrival. */
 void eval_moved(struct stops *s);
 void eval_leave(struct stops *s);
+
+/* A check in the task counted @c and stopped: registers that it cannot compare
+ * (fs and gs base, the direction flag) have the last word. */
+void eval_confirm(struct stops *s, struct cond *c);
+
+/* tramp.c, tramp-emit.c */
+bool tramp_wanted(const struct stops *s, const struct site *site);
+/* Serve @site, and those after it that lie in its window: *@n in all. */
+int tramp_arm(struct stops *s, struct site *site, u32 *n) __must_check;
+/* After the patches are lifted. */
+int tramp_disarm(struct stops *s) __must_check;
+/* Counts from, and to, the task. */
+int tramp_pull(struct stops *s) __must_check;
+int tramp_push(struct stops *s) __must_check;
+/* Where to resume instead of @ip, with its conditions looked at. */
+u64 tramp_past(struct stops *s, u64 ip);
+/* First of all at every stop: s->now becomes the program's. *@arrived: the stop
+ * was the trampoline's own, the thread stands before an instruction. */
+int tramp_settle(struct stops *s, const struct tracee_stop *st, bool *arrived) __must_check;
+int tramp_emit(struct stops *s, struct tramp *t, struct wbuf *out) __must_check;
+/* The flags as lahf and seto %al leave them in ax; and back over @eflags. */
+u16 tramp_flags_pack(u64 eflags);
+u64 tramp_flags_unpack(u64 eflags, u64 saved);
 
 /* debugreg.c */
 int debugreg_alloc(struct stops *s, enum watch_kind kind, u64 addr, u32 len,

@@ -3,12 +3,15 @@ libplayhead_a_SOURCES += \
 	src/stop/arm.c \
 	src/stop/debugreg.c \
 	src/stop/eval.c \
+	src/stop/hole.c src/stop/hole.h \
 	src/stop/internal.h \
 	src/stop/patch.c \
+	src/stop/relocate.c src/stop/relocate.h \
 	src/stop/run.c \
 	src/stop/step.c \
 	src/stop/stop.h \
 	src/stop/stops.c \
+	src/stop/tramp.c src/stop/tramp.h src/stop/tramp-emit.c \
 	src/stop/wait.c
 
 if HAVE_BPF

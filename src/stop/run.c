@@ -109,7 +109,8 @@ static enum outcome settle_trap(struct stops *s, bool stepped, struct stop_resul
 	return done(res, STOPPED_OTHER);
 }
 
-static enum outcome settle(struct stops *s, bool stepped, struct stop_result *res)
+static enum outcome settle(struct stops *s, bool stepped, bool arrived,
+			   struct stop_result *res)
 {
 	const struct tracee_stop *st = &res->stop;
 
@@ -117,9 +118,11 @@ static enum outcome settle(struct stops *s, bool stepped, struct stop_result *re
 	res->watch = -1;
 	if (s->dead)
 		return done(res, STOPPED_OTHER);
+	if (arrived)
+		return arrive(s, res);
 	if (st->kind == TRACEE_EVENT && st->event == PTRACE_EVENT_STOP) {
 		/* RF: the breakpoint here has already been taken. */
-		if (!stepped && !s->rf)
+		if (!stepped && !s->rf && !s->placed)
 			eval_moved(s);
 		return arrive(s, res) == DONE ? DONE : done(res, STOPPED_TIME);
 	}
@@ -134,8 +137,11 @@ static enum outcome settle(struct stops *s, bool stepped, struct stop_result *re
 static int go(struct stops *s, bool *stepped, struct tracee_stop *st)
 {
 	struct site *t = site_at(s, s->now.r[X86_RIP]);
-	int err;
+	u64 past = tramp_past(s, s->now.r[X86_RIP]);
+	int err = tramp_push(s);
 
+	if (err)
+		return err;
 	*stepped = t && t->kind == SITE_INT3;
 	if (*stepped)
 		return step_once(s, st);
@@ -143,6 +149,8 @@ static int go(struct stops *s, bool *stepped, struct tracee_stop *st)
 		s->now.r[X86_EFLAGS] |= EFLAGS_RF;
 		s->now_set = false;
 	}
+	if (past != s->now.r[X86_RIP])
+		now_move(s, past);
 	err = now_store(s);
 	if (!err)
 		err = wait_resume(s, PTRACE_SYSEMU, st);
@@ -151,14 +159,16 @@ static int go(struct stops *s, bool *stepped, struct tracee_stop *st)
 
 static int run_on(struct stops *s, struct stop_result *res)
 {
-	bool stepped;
+	bool stepped, arrived = false;
 	int err;
 
 	for (;;) {
 		err = go(s, &stepped, &res->stop);
+		if (!err && !s->dead)
+			err = tramp_settle(s, &res->stop, &arrived);
 		if (err)
 			return err;
-		if (settle(s, stepped, res) == DONE)
+		if (settle(s, stepped, arrived, res) == DONE)
 			return 0;
 		if (wait_over(s)) {
 			res->kind = STOPPED_TIME;
@@ -169,11 +179,16 @@ static int run_on(struct stops *s, struct stop_result *res)
 
 static int run_step(struct stops *s, struct stop_result *res)
 {
-	int err = step_once(s, &res->stop);
+	bool arrived = false;
+	int err = tramp_push(s);
 
+	if (!err)
+		err = step_once(s, &res->stop);
+	if (!err && !s->dead)
+		err = tramp_settle(s, &res->stop, &arrived);
 	if (err)
 		return err;
-	if (settle(s, true, res) == GO_ON || res->kind == STOPPED_COND)
+	if (settle(s, true, arrived, res) == GO_ON || res->kind == STOPPED_COND)
 		res->kind = STOPPED_STEP;
 	return 0;
 }
@@ -186,9 +201,9 @@ int stops_run(struct stops *s, const struct stops_run_opts *o, struct stop_resul
 	res->watch = -1;
 	if (s->dead)
 		return -ESRCH;
-	err = stops_arm(s);
+	err = now_load(s);
 	if (!err)
-		err = now_load(s);
+		err = stops_arm(s);
 	if (err)
 		return err;
 	if (s->fresh || !regs_equal(&s->now, &s->left))

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "stop/hole.h"
+
+#define LOWEST	   0x100000UL
+#define STACK_ROOM (64UL << 20)
+
+static int add(struct holes *h, u64 start, u64 end)
+{
+	int err;
+
+	start = MAX(start, LOWEST);
+	if (start >= end || end - start < 3 * PAGE_BYTES)
+		return 0;
+	err = array_reserve(&h->v, &h->cap, h->n + 1, sizeof(*h->v));
+	if (!err)
+		h->v[h->n++] = (struct hole){start, end};
+	return err;
+}
+
+int holes_read(struct holes *h, pid_t tid, u64 rsp)
+{
+	char path[32], line[512];
+	u64 start, end, last = 0;
+	int err = 0;
+	FILE *f;
+
+	memset(h, 0, sizeof(*h));
+	snprintf(path, sizeof(path), "/proc/%d/maps", tid);
+	f = fopen(path, "re");
+	if (!f)
+		return -errno;
+	while (!err && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64, &start, &end) != 2)
+			continue;
+		if (start >= USER_TOP)
+			break;
+		/* A stack grows down into what is free below it. */
+		if (rsp >= start && rsp < end)
+			err = add(h, last, start > STACK_ROOM ? start - STACK_ROOM : 0);
+		else
+			err = add(h, last, start);
+		last = end;
+	}
+	fclose(f);
+	if (!err)
+		err = add(h, last, USER_TOP - PAGE_BYTES);
+	return err;
+}
+
+void holes_fini(struct holes *h)
+{
+	free(h->v);
+	memset(h, 0, sizeof(*h));
+}
+
+/* The hole that holds @addr, or NULL. They are sorted. */
+static struct hole *find(const struct holes *h, u64 addr)
+{
+	size_t lo = 0, hi = h->n;
+
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+
+		if (h->v[mid].end <= addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < h->n && h->v[lo].start <= addr ? &h->v[lo] : NULL;
+}
+
+int holes_take(struct holes *h, u64 start, u64 end)
+{
+	struct hole *x = find(h, start);
+	struct hole rest;
+	size_t at;
+	int err;
+
+	if (!x)
+		return 0;
+	at = x - h->v;
+	rest = (struct hole){end, x->end};
+	x->end = start;
+	if (rest.start >= rest.end)
+		return 0;
+	err = array_reserve(&h->v, &h->cap, h->n + 1, sizeof(*h->v));
+	if (err)
+		return err;
+	memmove(&h->v[at + 2], &h->v[at + 1], (h->n - at - 1) * sizeof(*h->v));
+	h->v[at + 1] = rest;
+	h->n++;
+	return 0;
+}
+
+static bool fits(const struct holes *h, u64 at, size_t before, size_t size)
+{
+	u64 start = PAGE_DOWN(at) - before, end = PAGE_UP(at + size);
+	const struct hole *x;
+
+	if (at < LOWEST + before || end >= USER_TOP)
+		return false;
+	x = find(h, start);
+	return x && end <= x->end;
+}
+
+/* What byte @i of the displacement may be, in the order in which to try. */
+static unsigned choices(const struct code_window *w, unsigned i, u8 out[256])
+{
+	if (!code_byte_free(w, i)) {
+		memcpy(out, pun_bytes, n_pun_bytes);
+		return n_pun_bytes;
+	}
+	if (i < 2) {
+		/* Nothing is won by trying more of the low ones. */
+		out[0] = i ? 0x10 : 0x00;
+		out[1] = i ? 0x90 : 0x80;
+		return 2;
+	}
+	for (unsigned k = 0; k < 256; k++)
+		/* Near first: 0, -1, 1, -2 ... as the top byte; else in order. */
+		out[k] = i == 3 ? (k & 1 ? 0xff - k / 2 : k / 2) : k;
+	return 256;
+}
+
+int hole_find(const struct holes *h, const struct code_window *w, size_t before,
+	      size_t size, u64 *out)
+{
+	u8 c[4][256];
+	unsigned n[4];
+
+	for (unsigned i = 0; i < 4; i++)
+		n[i] = choices(w, i, c[i]);
+	for (unsigned b3 = 0; b3 < n[3]; b3++) {
+		for (unsigned b2 = 0; b2 < n[2]; b2++) {
+			for (unsigned b1 = 0; b1 < n[1]; b1++) {
+				for (unsigned b0 = 0; b0 < n[0]; b0++) {
+					s32 rel = (s32)((u32)c[3][b3] << 24 |
+							(u32)c[2][b2] << 16 |
+							(u32)c[1][b1] << 8 | c[0][b0]);
+					u64 at = w->addr + JUMP_BYTES + (s64)rel;
+
+					if (fits(h, at, before, size)) {
+						*out = at;
+						return 0;
+					}
+				}
+			}
+		}
+	}
+	return -ENOSPC;
+}

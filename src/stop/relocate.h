@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * relocate.h - displaced code: decode the window of instructions that a jump
+ * covers, and write them so that they do the same elsewhere. Pure: bytes in,
+ * bytes out.
+ */
+#ifndef PLAYHEAD_STOP_RELOCATE_H
+#define PLAYHEAD_STOP_RELOCATE_H
+
+#include "base/buf.h"
+
+#define JUMP_BYTES   5
+#define WINDOW_INSNS JUMP_BYTES
+#define WINDOW_BYTES (JUMP_BYTES + 15)
+
+struct code_insn {
+	u8 at, len; /* within the window */
+	u8 kind;    /* private to relocate.c */
+	u8 modrm;   /* offset of the ModRM byte, 0: none */
+	u8 disp;    /* offset of a RIP-relative displacement, 0: none */
+	u8 cond;    /* of a conditional jump: the low half of its opcode */
+	u64 target; /* of a direct branch */
+};
+
+struct code_window {
+	u64 addr;
+	u8 len; /* 5 or more, ends with an instruction */
+	u8 n;
+	bool open; /* control can leave at the end */
+	u8 code[WINDOW_BYTES];
+	struct code_insn insns[WINDOW_INSNS];
+};
+
+/*
+ * Decode the instructions at @addr until they fill a jump. @n bytes of code
+ * are there. -ENOTSUP: one of them cannot be displaced.
+ */
+int code_decode(struct code_window *w, u64 addr, const u8 *code, size_t n) __must_check;
+
+/* The index of the instruction at @addr, or -1. */
+int code_index(const struct code_window *w, u64 addr);
+
+/*
+ * Which values may byte @i (0..3) of the jump's displacement have? True: any.
+ * False: it is the first byte of an instruction that somebody may jump to, so
+ * it must be one that traps in user mode: pun_bytes.
+ */
+bool code_byte_free(const struct code_window *w, unsigned i);
+extern const u8 pun_bytes[];
+extern const unsigned n_pun_bytes;
+
+/*
+ * Write instruction @k to the end of @out, which will stand at @at. A branch
+ * to an instruction of this window goes to @entry[index] if that is not 0.
+ * *@pushed: offset from the start of the copy after which a displaced call has
+ * moved rsp already (0: none). -ERANGE: an operand is out of reach from there.
+ */
+int code_emit(const struct code_window *w, unsigned k, struct wbuf *out, u64 at,
+	      const u64 entry[WINDOW_INSNS], u8 *pushed) __must_check;
+
+/* jmp rel32 at the end of @out, which stands at @at. -ERANGE. */
+int emit_jump(struct wbuf *out, u64 at, u64 to) __must_check;
+
+#endif

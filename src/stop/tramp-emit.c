@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The code of a trampoline. See tramp.h for its shape.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "stop/internal.h"
+
+#define SAVED(field)	((u32)offsetof(struct tramp_data, field))
+#define VALUE(i, field) ((u32)offsetof(struct tramp_data, checks[i].field))
+
+/* The processor's numbers of rax rbx rcx rdx rsi rdi rbp rsp. */
+static const u8 hw_number[8] = {0, 3, 1, 2, 6, 7, 5, 4};
+
+struct emitter {
+	struct tramp *t;
+	struct wbuf out;
+	int err;
+	u32 fixups[40]; /* of jne rel32 to the end of this check */
+	u32 n_fixups;
+};
+
+static u64 here(const struct emitter *e)
+{
+	return e->t->code + e->out.len;
+}
+
+/* An instruction that ends with a RIP-relative operand in the data page. */
+static void emit_data(struct emitter *e, const void *op, size_t n, u32 off)
+{
+	s64 rel = (s64)(e->t->data + off - (here(e) + n + 4));
+
+	wbuf_bytes(&e->out, op, n);
+	wbuf_u32(&e->out, (u32)rel);
+}
+
+static void load_rax(struct emitter *e, u32 off)
+{
+	emit_data(e, "\x48\x8b\x05", 3, off);
+}
+
+static void jne_end(struct emitter *e)
+{
+	wbuf_bytes(&e->out, "\x0f\x85", 2);
+	if (e->n_fixups < ARRAY_SIZE(e->fixups))
+		e->fixups[e->n_fixups++] = e->out.len;
+	else
+		e->err = -E2BIG;
+	wbuf_u32(&e->out, 0);
+}
+
+static void cmp_reg(struct emitter *e, int reg, u32 off)
+{
+	u8 n = reg < 8 ? hw_number[reg] : reg;
+	u8 op[3] = {0x48 | (n >= 8 ? 4 : 0), 0x3b, 0x05 | (n & 7) << 3};
+
+	emit_data(e, op, sizeof(op), off);
+	jne_end(e);
+}
+
+/*
+ * Registers that differ from the wanted ones where the thread is now are
+ * those that vary: compared first, they send nearly every pass away at once.
+ */
+static void cmp_regs(struct emitter *e, const struct stop_cond *c, const struct regs *now,
+		     int i)
+{
+	for (int differs = 1; differs >= 0; differs--)
+		for (int r = X86_RAX; r <= X86_R15; r++)
+			if (!(c->ignore & 1u << r) &&
+			    (now->r[r] != c->regs.r[r]) == differs)
+				cmp_reg(e, r, VALUE(i, regs) + 8 * r);
+	if (c->ignore & 1u << X86_EFLAGS)
+		return;
+	load_rax(e, SAVED(save_flags));
+	wbuf_bytes(&e->out, "\x66\x3d", 2); /* cmp $imm16, %ax */
+	wbuf_u16(&e->out, tramp_flags_pack(c->regs.r[X86_EFLAGS]));
+	jne_end(e);
+}
+
+static void cmp_words(struct emitter *e, const struct stop_cond *c, int i)
+{
+	for (u32 k = 0; k < c->n_words; k++) {
+		wbuf_bytes(&e->out, "\x48\xa1", 2); /* movabs addr, %rax */
+		wbuf_u64(&e->out, c->words[k].addr);
+		emit_data(e, "\x48\x3b\x05", 3, VALUE(i, words) + 8 * k);
+		jne_end(e);
+	}
+}
+
+static void emit_check(struct emitter *e, struct stops *s, int i)
+{
+	struct tramp_check *k = &e->t->checks[i];
+	const struct stop_cond *c = k->cond < 0 ? NULL : &s->conds[k->cond].c;
+
+	k->begin = e->out.len;
+	e->n_fixups = 0;
+	if (c) {
+		load_rax(e, SAVED(save_rax));
+		if (c->match_regs)
+			cmp_regs(e, c, &s->now, i);
+		cmp_words(e, c, i);
+		k->inc = e->out.len;
+		emit_data(e, "\x48\xff\x05", 3, VALUE(i, count));
+		if (c->pass && !c->count_only) {
+			load_rax(e, VALUE(i, count));
+			emit_data(e, "\x48\x3b\x05", 3, VALUE(i, pass));
+			jne_end(e);
+		}
+	} else {
+		k->inc = e->out.len;
+	}
+	if (!c || !c->count_only)
+		wbuf_u8(&e->out, 0xcc);
+	for (u32 f = 0; f < e->n_fixups && !e->out.err; f++) {
+		u32 rel = e->out.len - (e->fixups[f] + 4);
+
+		memcpy(e->out.data + e->fixups[f], &rel, 4);
+	}
+	k->end = e->out.len;
+}
+
+static void emit_insn(struct emitter *e, struct stops *s, unsigned n,
+		      const u64 entry[WINDOW_INSNS])
+{
+	struct tramp_insn *in = &e->t->insns[n];
+	u8 pushed;
+	int err;
+
+	in->entry = e->out.len;
+	for (int i = 0; i < e->t->n_checks; i++)
+		in->checked |= e->t->checks[i].insn == n;
+	if (in->checked) {
+		emit_data(e, "\x48\x89\x05", 3, SAVED(save_rax));
+		in->has_rax = e->out.len;
+		wbuf_bytes(&e->out, "\x9f\x0f\x90\xc0", 4); /* lahf; seto %al */
+		emit_data(e, "\x48\x89\x05", 3, SAVED(save_flags));
+		in->has_flags = e->out.len;
+		for (int i = 0; i < e->t->n_checks; i++)
+			if (e->t->checks[i].insn == n)
+				emit_check(e, s, i);
+		load_rax(e, SAVED(save_flags));
+		wbuf_bytes(&e->out, "\x04\x7f\x9e", 3); /* add $0x7f, %al; sahf */
+		load_rax(e, SAVED(save_rax));
+	}
+	in->copy = e->out.len;
+	err = code_emit(&e->t->w, n, &e->out, here(e), entry, &pushed);
+	in->pushed = pushed ? in->copy + pushed : 0;
+	in->end = e->out.len;
+	if (err)
+		e->err = err;
+}
+
+static int emit_all(struct emitter *e, struct stops *s, const u64 entry[WINDOW_INSNS])
+{
+	struct tramp *t = e->t;
+	int err;
+
+	wbuf_reset(&e->out);
+	e->err = 0;
+	for (unsigned n = 0; n < t->w.n; n++)
+		emit_insn(e, s, n, entry);
+	err = emit_jump(&e->out, here(e), t->w.addr + t->w.len);
+	if (e->out.len > UINT16_MAX)
+		return -E2BIG;
+	return e->err ? e->err : err ? err : e->out.err;
+}
+
+int tramp_emit(struct stops *s, struct tramp *t, struct wbuf *out)
+{
+	struct emitter e = {.t = t, .out = *out};
+	u64 entry[WINDOW_INSNS] = {0};
+	int err = emit_all(&e, s, entry);
+
+	/* Again, with branches inside the window going straight to its entries;
+	 * rel32 everywhere, so that nothing moves. */
+	for (unsigned n = 0; n < t->w.n; n++)
+		entry[n] = t->code + t->insns[n].entry;
+	if (!err)
+		err = emit_all(&e, s, entry);
+	t->code_len = e.out.len;
+	*out = e.out;
+	return err;
+}
+
+u16 tramp_flags_pack(u64 eflags)
+{
+	return (((eflags & 0xd5) | 2) << 8) | ((eflags >> 11) & 1);
+}
+
+u64 tramp_flags_unpack(u64 eflags, u64 saved)
+{
+	return (eflags & ~0x8d5UL) | ((saved >> 8) & 0xd5) | (saved & 1) << 11;
+}

@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Trampolines in the task: placing them, and telling the program's state from
+ * a stop anywhere in them.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "base/log.h"
+#include "stop/hole.h"
+#include "stop/internal.h"
+
+/* A window that is jumped into this often is no gain. */
+#define MAX_BOUNCES 400
+
+_Static_assert(sizeof(struct tramp_data) <= PAGE_BYTES, "one data page");
+
+/* ---- arming ---- */
+
+static bool is_barred(const struct stops *s, u64 ip)
+{
+	for (u32 i = 0; i < ARRAY_SIZE(s->barred); i++)
+		if (s->barred[i] == ip)
+			return true;
+	return false;
+}
+
+static void bar(struct stops *s, u64 ip)
+{
+	s->barred[s->n_barred++ % ARRAY_SIZE(s->barred)] = ip;
+	s->dirty = true;
+}
+
+static bool is_watching(const struct stops *s)
+{
+	for (int i = 0; i < STOPS_MAX_WATCHES; i++)
+		if (s->watches[i].used)
+			return true;
+	return false;
+}
+
+bool tramp_wanted(const struct stops *s, const struct site *site)
+{
+	if (s->force != STOP_AUTO && s->force != STOP_TRAMPOLINE)
+		return false;
+	/* The checks' own reads and a displaced call's writes would be seen. */
+	if (is_watching(s) || is_barred(s, site->ip))
+		return false;
+	for (int i = 0; i < STOPS_MAX_CONDS; i++) {
+		const struct stop_cond *c = &s->conds[i].c;
+
+		if (site->conds & 1UL << i &&
+		    (c->match_regs || c->n_words || c->pass || c->count_only))
+			return true;
+	}
+	return false;
+}
+
+static int add_check(struct tramp *t, int insn, int cond)
+{
+	if (t->n_checks == TRAMP_CHECKS)
+		return -E2BIG;
+	t->checks[t->n_checks++] = (struct tramp_check){.insn = insn, .cond = cond};
+	return 0;
+}
+
+/* Give the window the checks of all sites in it; they follow @site. */
+static int add_checks(struct stops *s, struct tramp *t, struct site *site, u32 *n)
+{
+	int err = 0;
+
+	for (*n = 0; site + *n < s->sites + s->n_sites; (*n)++) {
+		const struct site *x = &site[*n];
+		int k;
+
+		if (x->ip >= t->w.addr + t->w.len)
+			break;
+		k = code_index(&t->w, x->ip);
+		if (k < 0)
+			return -ENOTSUP;
+		for (int i = 0; i < STOPS_MAX_CONDS && !err; i++)
+			if (x->conds & 1UL << i)
+				err = add_check(t, k, i);
+		if (x->execs && !err)
+			err = add_check(t, k, -1);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static void fill_data(const struct stops *s, struct tramp *t, struct tramp_data *d)
+{
+	memset(d, 0, sizeof(*d));
+	for (int i = 0; i < t->n_checks; i++) {
+		struct tramp_values *v = &d->checks[i];
+		const struct cond *c;
+
+		if (t->checks[i].cond < 0)
+			continue;
+		c = &s->conds[t->checks[i].cond];
+		memcpy(v->regs, c->c.regs.r, sizeof(v->regs));
+		for (u32 k = 0; k < c->c.n_words; k++)
+			v->words[k] = c->c.words[k].value;
+		v->count = t->checks[i].pushed = c->count;
+		v->pass = c->c.pass;
+	}
+}
+
+static int map_region(struct stops *s, struct tramp *t)
+{
+	s64 ret;
+	int err;
+
+	t->map = PAGE_DOWN(t->code) - PAGE_BYTES;
+	t->map_len = PAGE_UP(t->code + t->code_len) - t->map;
+	t->data = t->map;
+	err = tracee_syscall(s->tid, &ret, SYS_mmap, t->map, t->map_len,
+			     PROT_READ | PROT_WRITE | PROT_EXEC,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	if (!err && (u64)ret != t->map) {
+		if (ret >= 0)
+			log_warn("trampoline mapped at %#lx, not %#lx", (u64)ret, t->map);
+		err = -ENOSPC;
+	}
+	return err;
+}
+
+static int unmap_region(struct stops *s, const struct tramp *t)
+{
+	s64 ret;
+
+	return tracee_syscall(s->tid, &ret, SYS_munmap, t->map, t->map_len, 0, 0, 0, 0);
+}
+
+static int place(struct stops *s, struct tramp *t)
+{
+	u32 size = 512 + t->n_checks * 448 + t->w.n * 96;
+	int err;
+
+	if (!s->holes_known) {
+		err = holes_read(&s->holes, s->tid, s->now.r[X86_RSP]);
+		if (err)
+			return err;
+		s->holes_known = true;
+	}
+	t->code_len = size;
+	err = hole_find(&s->holes, &t->w, PAGE_BYTES, size, &t->code);
+	if (err)
+		return err;
+	t->data = PAGE_DOWN(t->code) - PAGE_BYTES;
+	return holes_take(&s->holes, t->data, PAGE_UP(t->code + size));
+}
+
+static int write_tramp(struct stops *s, struct tramp *t)
+{
+	u8 jump[JUMP_BYTES] = {0xe9};
+	s32 rel = (s32)(t->code - (t->w.addr + JUMP_BYTES));
+	struct wbuf out = {0};
+	struct tramp_data d;
+	int err;
+
+	err = tramp_emit(s, t, &out);
+	if (!err)
+		err = map_region(s, t);
+	if (err)
+		goto out;
+	fill_data(s, t, &d);
+	err = tracee_write(s->tid, t->data, &d, sizeof(d));
+	if (!err)
+		err = tracee_write(s->tid, t->code, out.data, out.len);
+	memcpy(jump + 1, &rel, 4);
+	if (!err)
+		err = patch_add(s, t->w.addr, jump, sizeof(jump));
+	if (err && unmap_region(s, t))
+		log_debug("a trampoline's memory stays mapped");
+out:
+	wbuf_free(&out);
+	return err;
+}
+
+int tramp_arm(struct stops *s, struct site *site, u32 *n)
+{
+	u8 code[WINDOW_BYTES];
+	struct tramp *t;
+	size_t got;
+	int err;
+
+	if (s->n_tramps == ARRAY_SIZE(s->tramps))
+		return -ENOSPC;
+	t = calloc(1, sizeof(*t));
+	if (!t)
+		return -ENOMEM;
+	got = tracee_read_some(s->tid, site->ip, code, sizeof(code));
+	patch_hide(s, site->ip, code, got);
+	err = code_decode(&t->w, site->ip, code, got);
+	if (!err)
+		err = add_checks(s, t, site, n);
+	if (!err)
+		err = place(s, t);
+	if (!err)
+		err = write_tramp(s, t);
+	if (err) {
+		free(t);
+		return err;
+	}
+	s->tramps[s->n_tramps++] = t;
+	for (u32 i = 0; i < *n; i++)
+		site[i].kind = SITE_TRAMP;
+	return 0;
+}
+
+int tramp_disarm(struct stops *s)
+{
+	int err = 0, err2;
+
+	for (u32 i = 0; i < s->n_tramps; i++) {
+		err2 = s->dead ? 0 : unmap_region(s, s->tramps[i]);
+		if (!err)
+			err = err2;
+		free(s->tramps[i]);
+	}
+	s->n_tramps = 0;
+	if (s->holes_known)
+		holes_fini(&s->holes);
+	s->holes_known = false;
+	return err;
+}
+
+/* ---- counts ---- */
+
+int tramp_pull(struct stops *s)
+{
+	struct tramp_data d;
+	int err;
+
+	for (u32 i = 0; i < s->n_tramps; i++) {
+		struct tramp *t = s->tramps[i];
+
+		err = tracee_read(s->tid, t->data, &d,
+				  offsetof(struct tramp_data, checks[t->n_checks]));
+		if (err)
+			return err;
+		for (int k = 0; k < t->n_checks; k++) {
+			if (t->checks[k].cond < 0)
+				continue;
+			s->conds[t->checks[k].cond].count = d.checks[k].count;
+			t->checks[k].pushed = d.checks[k].count;
+		}
+	}
+	return 0;
+}
+
+int tramp_push(struct stops *s)
+{
+	for (u32 i = 0; i < s->n_tramps; i++) {
+		struct tramp *t = s->tramps[i];
+
+		for (int k = 0; k < t->n_checks; k++) {
+			struct tramp_check *c = &t->checks[k];
+			u64 *count,
+				at = t->data + offsetof(struct tramp_data, checks[k].count);
+			int err;
+
+			if (c->cond < 0)
+				continue;
+			count = &s->conds[c->cond].count;
+			if (*count == c->pushed)
+				continue;
+			err = tracee_write(s->tid, at, count, 8);
+			if (err)
+				return err;
+			c->pushed = *count;
+		}
+	}
+	return 0;
+}
+
+/* ---- stops ---- */
+
+static struct tramp *of_code(const struct stops *s, u64 ip)
+{
+	for (u32 i = 0; i < s->n_tramps; i++)
+		if (ip >= s->tramps[i]->code &&
+		    ip - s->tramps[i]->code < s->tramps[i]->code_len)
+			return s->tramps[i];
+	return NULL;
+}
+
+static struct tramp *of_window(const struct stops *s, u64 ip)
+{
+	for (u32 i = 0; i < s->n_tramps; i++)
+		if (ip >= s->tramps[i]->w.addr &&
+		    ip - s->tramps[i]->w.addr < s->tramps[i]->w.len)
+			return s->tramps[i];
+	return NULL;
+}
+
+static void set_ip(struct stops *s, u64 ip)
+{
+	s->now.r[X86_RIP] = ip;
+	s->now_set = false;
+}
+
+u64 tramp_past(struct stops *s, u64 ip)
+{
+	struct tramp *t = of_window(s, ip);
+	int k = t ? code_index(&t->w, ip) : -1;
+
+	return k < 0 ? ip : t->code + t->insns[k].copy;
+}
+
+/* rax and the flags of the program, at offset @off of instruction @in. */
+static int restore(struct stops *s, const struct tramp *t, const struct tramp_insn *in,
+		   u32 off)
+{
+	u64 saved[2];
+	int err;
+
+	if (!in->checked || off <= in->has_rax || off >= in->copy)
+		return 0;
+	err = tracee_read(s->tid, t->data, saved, sizeof(saved));
+	if (err)
+		return err;
+	s->now.r[X86_RAX] = saved[0];
+	if (off >= in->has_flags)
+		s->now.r[X86_EFLAGS] = tramp_flags_unpack(s->now.r[X86_EFLAGS], saved[1]);
+	return 0;
+}
+
+/* Which conditions of instruction @k were looked at before offset @off. */
+static void mark_seen(struct stops *s, const struct tramp *t, int k, u32 off)
+{
+	for (int i = 0; i < t->n_checks; i++) {
+		const struct tramp_check *c = &t->checks[i];
+		struct cond *cond;
+
+		if (c->insn != k || c->cond < 0 || off <= c->inc)
+			continue;
+		cond = &s->conds[c->cond];
+		cond->seen = true;
+		/* Past its end it had not held, or not for a stop. */
+		cond->held = off < c->end || (off == c->end && s->tramp_hit);
+		cond->held = cond->held && !cond->c.count_only &&
+			     (!cond->c.pass || cond->count == cond->c.pass);
+		if (cond->held)
+			eval_confirm(s, cond);
+		cond->due = cond->held;
+	}
+}
+
+/* At offset @off of a trampoline: make s->now the program's. */
+static int translate(struct stops *s, const struct tramp *t, u32 off)
+{
+	int k;
+
+	for (k = 0; k < t->w.n; k++)
+		if (off < t->insns[k].end)
+			break;
+	eval_moved(s);
+	if (k == t->w.n) {
+		set_ip(s, t->w.addr + t->w.len);
+		return 0;
+	}
+	if (t->insns[k].checked) {
+		int err = restore(s, t, &t->insns[k], off);
+
+		if (err)
+			return err;
+	}
+	if (t->insns[k].pushed && off > t->insns[k].pushed)
+		s->now.r[X86_RSP] += 8;
+	set_ip(s, t->w.addr + t->w.insns[k].at);
+	mark_seen(s, t, k, off);
+	return 0;
+}
+
+static const struct tramp *hit_at(const struct stops *s, u64 ip)
+{
+	const struct tramp *t = of_code(s, ip);
+
+	for (int i = 0; t && i < t->n_checks; i++)
+		if (ip == t->code + t->checks[i].end - 1 &&
+		    (t->checks[i].cond < 0 || !s->conds[t->checks[i].cond].c.count_only))
+			return t;
+	return NULL;
+}
+
+/* Somebody jumped into the middle of a window: an arrival like any other. */
+static bool bounce(struct stops *s, struct tramp *t, u64 ip)
+{
+	int k = code_index(&t->w, ip);
+
+	if (k <= 0)
+		return false;
+	if (++t->bounces == MAX_BOUNCES)
+		for (u32 i = 0; i < s->n_sites; i++)
+			if (code_index(&t->w, s->sites[i].ip) >= 0)
+				bar(s, s->sites[i].ip);
+	eval_moved(s);
+	set_ip(s, ip);
+	return true;
+}
+
+int tramp_settle(struct stops *s, const struct tracee_stop *st, bool *arrived)
+{
+	u64 ip = s->now.r[X86_RIP];
+	const struct tramp *t;
+	struct tramp *w;
+	int err;
+
+	*arrived = false;
+	s->placed = false;
+	if (!s->n_tramps)
+		return 0;
+	err = tramp_pull(s);
+	if (err)
+		return err;
+	if (st->kind == TRACEE_SIGNAL && st->sig == SIGTRAP) {
+		t = hit_at(s, ip - 1);
+		if (t) {
+			*arrived = s->placed = s->tramp_hit = true;
+			err = translate(s, t, ip - t->code);
+			s->tramp_hit = false;
+			return err;
+		}
+		w = of_window(s, ip - 1);
+		*arrived = w && bounce(s, w, ip - 1);
+	} else if (st->kind == TRACEE_SIGNAL && (st->sig == SIGILL || st->sig == SIGSEGV)) {
+		w = of_window(s, ip);
+		*arrived = w && bounce(s, w, ip);
+	}
+	t = *arrived ? NULL : of_code(s, ip);
+	if (!t)
+		return 0;
+	s->placed = true;
+	return translate(s, t, ip - t->code);
+}
