@@ -189,6 +189,8 @@ void sched_next(struct session *s);
 void sched_tick(struct session *s);
 bool sched_others(struct session *s, const struct task *t);
 void task_resume(struct session *s, struct task *t);
+/* The same, from where no event was made. */
+void task_continue(struct session *s, struct task *t);
 void task_go(struct session *s, struct task *t); /* make it current and run */
 void sched_event_made(struct session *s, struct task *t);
 
@@ -267,7 +269,7 @@ bool trap_emulate(struct session *s, struct task *t, const siginfo_t *si);
 /* signal.c */
 void signal_stopped(struct session *s, struct task *t, int sig);
 void signal_resend(struct session *s, struct task *t);
-void signal_note_pending(struct task *t);
+u64 signal_pending(const struct task *t); /* a mask */
 /* The current task was stopped by PTRACE_INTERRUPT, in program code. */
 void signal_point(struct session *s, struct task *t);
 /* Make the place where the task is stopped, in program code, an event. */
@@ -275,6 +277,11 @@ void signal_here(struct session *s, struct task *t);
 
 /* strong.c: what tells one pass over a place from the next */
 int strong_begin(struct session *s, struct task *t) __must_check;
+/*
+ * Let the thread come by its place once more. 0: it stands in program code,
+ * there or elsewhere; -EAGAIN: *@stop came instead and is to be seen to.
+ */
+int strong_settle(struct session *s, struct task *t, struct tracee_stop *stop) __must_check;
 int strong_point(struct session *s, struct task *t, struct point *p) __must_check;
 void strong_drop(struct session *s);
 

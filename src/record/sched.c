@@ -15,9 +15,9 @@
 /* How long past its slice a task is waited for to make an event. */
 #define GRACE_NS (5 * NSEC_PER_MSEC)
 /* How long a signal is put off, hoping for an event. */
-#define STASH_NS (2 * NSEC_PER_MSEC)
+#define STASH_NS (NSEC_PER_MSEC / 2)
 /* How long page writes are watched before a point is taken. */
-#define WATCH_NS (1 * NSEC_PER_MSEC)
+#define WATCH_NS (NSEC_PER_MSEC / 2)
 
 static bool can_run(const struct task *t)
 {
@@ -57,20 +57,28 @@ void sched_event_made(struct session *s, struct task *t)
 static void choose_timer(struct session *s, struct task *t)
 {
 	if (t->n_stash || s->strong)
-		set_timer(s, NSEC_PER_MSEC / 2);
+		set_timer(s, NSEC_PER_MSEC / 4);
 	else if (s->poll_timer)
 		set_timer(s, NSEC_PER_MSEC);
 	else
 		set_timer(s, sched_others(s, t) ? 5 * NSEC_PER_MSEC : 0);
 }
 
-void task_resume(struct session *s, struct task *t)
+void task_continue(struct session *s, struct task *t)
 {
 	choose_timer(s, t);
-	signal_note_pending(t);
+	t->pending = 0;
 	t->state = TASK_RUNNING;
 	if (tracee_resume(t->tid, PTRACE_CONT, 0) == -ESRCH)
 		t->state = TASK_DYING;
+}
+
+void task_resume(struct session *s, struct task *t)
+{
+	u64 pending = signal_pending(t);
+
+	task_continue(s, t);
+	t->pending = pending;
 }
 
 void task_go(struct session *s, struct task *t)
@@ -184,7 +192,7 @@ void sched_tick(struct session *s)
 	if (s->strong)
 		want = now - s->strong_ns >= WATCH_NS;
 	else if (t->n_stash)
-		want = now - t->stash_ns >= STASH_NS - WATCH_NS;
+		want = now - t->stash_ns >= STASH_NS;
 	else
 		want = (sched_others(s, t) && now - t->slice_ns >= SLICE_NS + GRACE_NS &&
 			now - t->resumed_ns >= GRACE_NS) ||

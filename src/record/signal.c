@@ -106,9 +106,9 @@ static u64 peek(pid_t tid, u32 flags)
  * instruction. Equal registers alone would not prove that: a loop can come
  * back to them.
  */
-void signal_note_pending(struct task *t)
+u64 signal_pending(const struct task *t)
 {
-	t->pending = peek(t->tid, 0) | peek(t->tid, PTRACE_PEEKSIGINFO_SHARED);
+	return peek(t->tid, 0) | peek(t->tid, PTRACE_PEEKSIGINFO_SHARED);
 }
 
 static bool nothing_run(const struct task *t, int sig, const struct regs *now)
@@ -293,8 +293,7 @@ static void current_stopped(struct session *s, struct task *t, siginfo_t *si)
 		deliver(s, t, si, WHERE_HERE, fate, &r);
 		return;
 	}
-	/* It goes on with what it was resumed for, but nothing is pending. */
-	task_resume(s, t);
+	task_continue(s, t);
 }
 
 void signal_stopped(struct session *s, struct task *t, int sig)
@@ -354,15 +353,27 @@ void signal_here(struct session *s, struct task *t)
 
 void signal_point(struct session *s, struct task *t)
 {
+	struct tracee_stop stop;
+	int err;
+
 	if (t->sample_due)
 		samples_take(s, t);
 	else if (!s->strong) {
 		if (strong_begin(s, t))
 			log_debug("task %d: page writes cannot be watched", t->tid);
 	} else {
+		err = strong_settle(s, t, &stop);
+		if (err == -EAGAIN) {
+			session_stop(s, &stop);
+			return;
+		}
+		if (err) {
+			t->state = TASK_DYING;
+			return;
+		}
 		signal_here(s, t);
 		signal_resend(s, t);
 		return;
 	}
-	task_resume(s, t);
+	task_continue(s, t);
 }

@@ -246,13 +246,37 @@ int tracee_map_agent(pid_t tid, u64 syscall_ip)
 	return err;
 }
 
+/*
+ * While a call is injected no signal of the program's may come in between: it
+ * would be taken for the end of the call, or be lost.
+ */
+static int block_signals(pid_t tid, u64 *was)
+{
+	/* Not those that an instruction raises: a forked copy keeps this mask. */
+	u64 all = ~(1UL << (SIGTRAP - 1) | 1UL << (SIGSEGV - 1) | 1UL << (SIGBUS - 1) |
+		    1UL << (SIGILL - 1) | 1UL << (SIGFPE - 1) | 1UL << (SIGSYS - 1));
+
+	if (ptrace(PTRACE_GETSIGMASK, tid, sizeof(*was), was) ||
+	    ptrace(PTRACE_SETSIGMASK, tid, sizeof(all), &all))
+		return -errno;
+	return 0;
+}
+
+static int unblock_signals(pid_t tid, u64 was)
+{
+	return ptrace(PTRACE_SETSIGMASK, tid, sizeof(was), &was) ? -errno : 0;
+}
+
 int tracee_syscall(pid_t tid, s64 *ret, long nr, u64 a0, u64 a1, u64 a2, u64 a3, u64 a4,
 		   u64 a5)
 {
 	struct regs saved, r;
+	u64 mask;
 	int err;
 
 	err = tracee_get_regs(tid, &saved);
+	if (!err)
+		err = block_signals(tid, &mask);
 	if (err)
 		return err;
 	r = saved;
@@ -271,7 +295,8 @@ int tracee_syscall(pid_t tid, s64 *ret, long nr, u64 a0, u64 a1, u64 a2, u64 a3,
 	if (err)
 		return err;
 	*ret = r.r[X86_RAX];
-	return tracee_set_regs(tid, &saved);
+	err = tracee_set_regs(tid, &saved);
+	return err ? err : unblock_signals(tid, mask);
 }
 
 int tracee_resume(pid_t tid, int how, int sig)
