@@ -161,6 +161,8 @@ static int across(struct timeline *t, const struct trail *e, u32 tid)
 	switch (e->type) {
 	case EV_SYSCALL:
 	case EV_ENTER:
+		if (e->number == t->entry_event)
+			return goto_before(t, e->number, tid);
 		return goto_insn(t, e->number, e->ip - 2);
 	case EV_EXEC:
 	case EV_LEAVE:

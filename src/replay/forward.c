@@ -208,6 +208,7 @@ static int step_here(struct timeline *t, const struct event *ev, struct travel_r
 {
 	struct stops_run_opts o = {.step = true};
 	u64 number = ev->number;
+	bool entered = t->now->arrived;
 	struct run_result run;
 	struct brk *b;
 	int err;
@@ -237,6 +238,10 @@ static int step_here(struct timeline *t, const struct event *ev, struct travel_r
 		return err;
 	if (tells_signal(t, ev, 0))
 		return end_signal(t, r, ev) ?: 1;
+	if (ev->number == t->entry_event && !entered) {
+		err = pos_now_hop(t, &(struct hop){.kind = HOP_STEP});
+		return err ? err : (end_at(t, r, TRAVEL_STEP) ?: 1);
+	}
 	bool moves = ev->has_after;
 
 	err = apply(t, 0, &b);

@@ -375,6 +375,9 @@ struct timeline {
 	int last_brk;
 	struct window win;
 	bool no_ckpts;	 /* while looking around, none are laid */
+	/* The entry stop of this call was asked for: stepping stops at it too, in
+	 * both directions, so that steps back are undone by as many forward. */
+	u64 entry_event;
 	u64 told_signal; /* this EV_SIGNAL was announced already */
 	struct diversion *diversion;
 };

@@ -216,6 +216,7 @@ int timeline_seek(struct timeline *t, const struct point *p)
 	if (p->event > trace_reader_end(t->reader)->events || p->event < t->begin)
 		return -ERANGE;
 	window_drop(t);
+	t->entry_event = 0;
 	err = seek_event(t, p->event);
 	if (!err)
 		err = seek_from_here(t, p);
@@ -240,6 +241,7 @@ static int seek_call(struct timeline *t, const struct sample *s)
 	err = seek_event(t, event > t->begin ? event - 1 : t->begin);
 	if (err || event <= t->begin)
 		return err;
+	t->entry_event = event;
 	do
 		err = session_run(t, &o, &r);
 	while (!err && r.end == RUN_STOP);
