@@ -100,6 +100,8 @@ struct task {
 	u32 died_word[MAX_DIED];
 	bool sampled, sample_due;
 	u64 last_call_event;
+	/* Where its handler begins, while a signal is being delivered to it. */
+	const struct regs *handler;
 };
 
 /* Effects under construction. */
@@ -292,6 +294,8 @@ void samples_add_task(struct session *s, struct task *t);
 void samples_del_task(struct session *s, struct task *t);
 void samples_drain(struct session *s);
 void samples_flush_call(struct session *s, struct task *t, u64 event);
+/* Samples that wait for the number of an event of @t that is written now. */
+void samples_flush(struct session *s, struct task *t, u64 event);
 void samples_blocked(struct session *s, struct task *t);
 /* Without better samplers: a timer asked for the task to be stopped. */
 bool samples_due(struct session *s, struct task *t);

@@ -103,7 +103,13 @@ static void on_sample(void *ctx, struct sample *p)
 	p->point.regs.r[X86_GS_BASE] = t->regs.r[X86_GS_BASE];
 	if (!p->weight)
 		p->weight = 1;
-	if (p->kind == SAMPLE_USER) {
+	if (p->kind == SAMPLE_USER && t->handler &&
+	    regs_equal(&p->point.regs, t->handler)) {
+		/* In the kernel, which has just made the frame: this lies after
+		 * the event that is about to be written. */
+		t->call.has_pending = true;
+		hold(s, p);
+	} else if (p->kind == SAMPLE_USER) {
 		p->point.event = trace_writer_last(s->w);
 		write_sample(s, p);
 	} else if (t->call.active && t->call.split) {
@@ -126,11 +132,10 @@ void samples_drain(struct session *s)
 		session_end(s, "the sampler failed");
 }
 
-void samples_flush_call(struct session *s, struct task *t, u64 event)
+void samples_flush(struct session *s, struct task *t, u64 event)
 {
 	size_t kept = 0;
 
-	t->last_call_event = event;
 	if (!t->call.has_pending)
 		return;
 	t->call.has_pending = false;
@@ -143,6 +148,12 @@ void samples_flush_call(struct session *s, struct task *t, u64 event)
 		write_sample(s, &s->held[i]);
 	}
 	s->n_held = kept;
+}
+
+void samples_flush_call(struct session *s, struct task *t, u64 event)
+{
+	t->last_call_event = event;
+	samples_flush(s, t, event);
 }
 
 /* -e wall: what the thread slept in a call, in ticks of the sampling rate. */

@@ -184,7 +184,10 @@ static void handled(struct session *s, struct task *t, int sig, struct event *ev
 	ev->xstate = xstate;
 	ev->xstate_len = len;
 	effects_seal(&s->fx, ev);
+	t->handler = &now;
 	emit(s, t, ev);
+	t->handler = NULL;
+	samples_flush(s, t, trace_writer_last(s->w));
 	t->regs = now;
 	t->state = TASK_READY;
 }

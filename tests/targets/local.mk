@@ -18,6 +18,7 @@ TARGETS = \
 	tests/targets/exec-thread \
 	tests/targets/exit-code \
 	tests/targets/exit-thread \
+	tests/targets/fault-storm \
 	tests/targets/files \
 	tests/targets/fork-tree \
 	tests/targets/fork-wait \
