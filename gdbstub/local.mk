@@ -1,2 +1,17 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-libgdbstub_a_SOURCES += gdbstub/stub.c
+libgdbstub_a_SOURCES += \
+	gdbstub/agent.c gdbstub/agent.h \
+	gdbstub/codec.c gdbstub/codec.h \
+	gdbstub/monitor.c gdbstub/monitor.h \
+	gdbstub/points.c \
+	gdbstub/private.h \
+	gdbstub/query.c \
+	gdbstub/regs.c gdbstub/regs.h \
+	gdbstub/resume.c \
+	gdbstub/server.c gdbstub/server.h \
+	gdbstub/signals.c gdbstub/signals.h \
+	gdbstub/state.c \
+	gdbstub/stub.c gdbstub/stub.h \
+	gdbstub/target.h \
+	gdbstub/vfile.c
+dist_pkgdata_DATA += gdbstub/playhead-gdb.py

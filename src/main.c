@@ -19,6 +19,8 @@ static const struct cmd *const cmds[] = {
 	&cmd_events,
 	&cmd_replay,
 	&cmd_verify,
+	&cmd_serve,
+	&cmd_gdb,
 	NULL,
 };
 /* clang-format on */

@@ -6,6 +6,10 @@ libplayhead_a_SOURCES += src/replay/timeline.h src/replay/replay.h \
 	src/replay/rcontinue.c src/replay/seek.c src/replay/session.c \
 	src/replay/target.c src/replay/timeline.c src/replay/verify.c \
 	src/replay/window.c src/replay/world.c
+libplayhead_a_SOURCES += src/replay/gdb.h src/replay/gdb-host.h src/replay/gdb-names.h \
+	src/replay/gdb-divert.c src/replay/gdb-files.c src/replay/gdb-monitor.c \
+	src/replay/gdb-names.c src/replay/gdb-points.c src/replay/gdb-resume.c \
+	src/replay/gdb-target.c src/replay/gdb-tls.c
 
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/test-timeline tests/targets/steps
