@@ -62,6 +62,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	u64 addr;
 	int kind;
 
+	log_set_level(LOG_SILENT);
 	if (!event_decode(data, size, &ev, &store))
 		use_event(&ev);
 	if (!sample_decode(data, size, &s))
@@ -80,47 +81,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	return 0;
 }
 
-#ifndef FUZZER
-static void mutate(u8 *data, size_t size)
-{
-	for (int i = random() % 4; i >= 0; i--)
-		data[random() % size] = random() % 3 ? random() : 0xff;
-}
-
-static int run_file(const char *path, long mutations)
-{
-	static u8 data[1 << 20], copy[1 << 20];
-	FILE *f = fopen(path, "r");
-	size_t size;
-
-	if (!f) {
-		perror(path);
-		return 1;
-	}
-	size = fread(data, 1, sizeof(data), f);
-	fclose(f);
-	LLVMFuzzerTestOneInput(data, size);
-	for (long i = 0; i < mutations && size; i++) {
-		memcpy(copy, data, size);
-		mutate(copy, size);
-		LLVMFuzzerTestOneInput(copy, random() % 8 ? size : random() % size);
-	}
-	return 0;
-}
-
-int main(int argc, char **argv)
-{
-	long mutations = 0;
-	int bad = 0;
-
-	log_set_level(LOG_SILENT);
-	srandom(1);
-	for (int i = 1; i < argc; i++) {
-		if (!strcmp(argv[i], "--mutations") && i + 1 < argc)
-			mutations = atol(argv[++i]);
-		else
-			bad |= run_file(argv[i], mutations);
-	}
-	return bad;
-}
-#endif
+#include "drive.h"

@@ -1,7 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The trace decoders over the corpus and seeded changes of it: no crash.
-top=${srcdir:-.}
-set -- "$top"/tests/fuzz/corpus-trace/*
-[ $# -ge 5 ] || { echo "no corpus below $top/tests/fuzz" >&2; exit 1; }
-exec ./tests/fuzz/fuzz-trace --mutations 20000 "$@"
+# The trace decoders, then the reader of whole traces, over their corpus and
+# seeded changes of it: no crash.
+top=${srcdir:-.}/tests/fuzz
+for target in trace reader; do
+	set -- "$top"/corpus-$target/*
+	[ $# -ge 4 ] || { echo "no corpus in $top/corpus-$target" >&2; exit 1; }
+	n=20000
+	[ $target = reader ] && n=1000
+	./tests/fuzz/fuzz-$target --mutations $n "$@" || exit 1
+done
