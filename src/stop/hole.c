@@ -109,12 +109,12 @@ static bool fits(const struct holes *h, u64 at, size_t before, size_t size)
 	return x && end <= x->end;
 }
 
-/* What byte @i of the displacement may be, in the order in which to try. */
-static unsigned choices(const struct code_window *w, unsigned i, u8 out[256])
+/* The values to try for byte @i, in that order. */
+static unsigned choices(const struct hole_bytes *b, unsigned i, u8 out[256])
 {
-	if (!code_byte_free(w, i)) {
-		memcpy(out, pun_bytes, n_pun_bytes);
-		return n_pun_bytes;
+	if (b->n[i]) {
+		memcpy(out, b->v[i], b->n[i]);
+		return b->n[i];
 	}
 	if (i < 2) {
 		/* Nothing is won by trying more of the low ones. */
@@ -128,30 +128,42 @@ static unsigned choices(const struct code_window *w, unsigned i, u8 out[256])
 	return 256;
 }
 
-int hole_find(const struct holes *h, const struct code_window *w, size_t before,
-	      size_t size, u64 *out)
-{
+struct finder {
+	const struct holes *h;
+	u64 next;
+	size_t before, size;
+	unsigned skip;
 	u8 c[4][256];
 	unsigned n[4];
+};
 
-	for (unsigned i = 0; i < 4; i++)
-		n[i] = choices(w, i, c[i]);
-	for (unsigned b3 = 0; b3 < n[3]; b3++) {
-		for (unsigned b2 = 0; b2 < n[2]; b2++) {
-			for (unsigned b1 = 0; b1 < n[1]; b1++) {
-				for (unsigned b0 = 0; b0 < n[0]; b0++) {
-					s32 rel = (s32)((u32)c[3][b3] << 24 |
-							(u32)c[2][b2] << 16 |
-							(u32)c[1][b1] << 8 | c[0][b0]);
-					u64 at = w->addr + JUMP_BYTES + (s64)rel;
+static bool try_low(struct finder *f, u32 high, u64 *out)
+{
+	for (unsigned b1 = 0; b1 < f->n[1]; b1++) {
+		for (unsigned b0 = 0; b0 < f->n[0]; b0++) {
+			s32 rel = (s32)(high | (u32)f->c[1][b1] << 8 | f->c[0][b0]);
+			u64 at = f->next + (s64)rel;
 
-					if (fits(h, at, before, size)) {
-						*out = at;
-						return 0;
-					}
-				}
-			}
+			if (!fits(f->h, at, f->before, f->size) || f->skip--)
+				continue;
+			*out = at;
+			return true;
 		}
 	}
+	return false;
+}
+
+int hole_find(const struct holes *h, u64 next, const struct hole_bytes *bytes,
+	      size_t before, size_t size, unsigned skip, u64 *out)
+{
+	struct finder f = {
+		.h = h, .next = next, .before = before, .size = size, .skip = skip};
+
+	for (unsigned i = 0; i < 4; i++)
+		f.n[i] = choices(bytes, i, f.c[i]);
+	for (unsigned b3 = 0; b3 < f.n[3]; b3++)
+		for (unsigned b2 = 0; b2 < f.n[2]; b2++)
+			if (try_low(&f, (u32)f.c[3][b3] << 24 | (u32)f.c[2][b2] << 16, out))
+				return 0;
 	return -ENOSPC;
 }

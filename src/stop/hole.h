@@ -24,12 +24,18 @@ void holes_fini(struct holes *h);
 /* No longer free: [@start, @end). */
 int holes_take(struct holes *h, u64 start, u64 end) __must_check;
 
+/* What each byte of a jump's displacement may be. */
+struct hole_bytes {
+	u8 n[4]; /* 0: anything */
+	u8 v[4][64];
+};
+
 /*
  * Find an address for @size bytes of code, with @before bytes of data in the
- * pages in front of its page, that the jump at the window can reach under its
- * constraints. -ENOSPC: none.
+ * pages in front of its page, whose distance from @next (the end of the jump)
+ * reads as @bytes allow. The first @skip that fit are passed over. -ENOSPC.
  */
-int hole_find(const struct holes *h, const struct code_window *w, size_t before,
-	      size_t size, u64 *out) __must_check;
+int hole_find(const struct holes *h, u64 next, const struct hole_bytes *bytes,
+	      size_t before, size_t size, unsigned skip, u64 *out) __must_check;
 
 #endif

@@ -47,15 +47,15 @@ struct patch {
 	u64 addr;
 	u8 len;
 	bool in; /* now[] is in the task */
-	u8 orig[8], now[8];
+	u8 orig[WINDOW_COVER], now[WINDOW_COVER];
 };
 
 /* How arrivals at a site are noticed. */
 enum site_kind {
-	SITE_NONE, /* not armed */
+	SITE_NONE,  /* not armed */
 	SITE_TRAMP, /* a check in a trampoline */
-	SITE_INT3, /* a breakpoint byte, stepped over with the byte out */
-	SITE_HW,   /* a debug register: the bytes cannot be written */
+	SITE_INT3,  /* a breakpoint byte, stepped over with the byte out */
+	SITE_HW,    /* a debug register: the bytes cannot be written */
 };
 
 struct site {
@@ -91,6 +91,8 @@ struct stops {
 	bool holes_known;
 	u64 barred[64]; /* addresses that trampolines serve badly */
 	u32 n_barred;
+	u64 hot[64]; /* where windows are jumped into */
+	u32 n_hot;
 	bool placed;	/* conditions' seen flags are right for s->now */
 	bool tramp_hit; /* translating a stop at a check's int3 */
 

@@ -104,38 +104,62 @@ static bool is_padding(const ZydisDecodedInstruction *i)
 	return i->mnemonic == ZYDIS_MNEMONIC_INT3;
 }
 
-int code_decode(struct code_window *w, u64 addr, const u8 *code, size_t n)
+static int decode_one(struct code_window *w, const ZydisDecoder *d, const u8 *code,
+		      size_t n)
 {
 	ZydisDecodedOperand ops[ZYDIS_MAX_OPERAND_COUNT];
+	struct code_insn *in = &w->insns[w->n];
 	ZydisDecodedInstruction i;
+	int err;
+
+	if (w->len >= n || w->n == WINDOW_INSNS ||
+	    !ZYAN_SUCCESS(ZydisDecoderDecodeFull(d, code + w->len, n - w->len, &i, ops)))
+		return -ENOTSUP;
+	*in = (struct code_insn){.at = w->len, .len = i.length};
+	if (refused(&i) && !(is_padding(&i) && !w->open))
+		return -ENOTSUP;
+	err = classify(in, w->addr + w->len, &i, ops);
+	if (err)
+		return err;
+	if (ends_flow(&i))
+		w->open = false;
+	else if (!is_padding(&i))
+		w->open = true;
+	w->len += i.length;
+	w->n++;
+	return 0;
+}
+
+/* A call comes back to what follows it. */
+static bool follows_call(const struct code_window *w)
+{
+	return w->n &&
+	       (w->insns[w->n - 1].kind == CALL || w->insns[w->n - 1].kind == CALL_MEM);
+}
+
+int code_decode(struct code_window *w, u64 addr, const u8 *code, size_t n, code_hot_fn hot,
+		void *ctx)
+{
 	ZydisDecoder d;
 
 	memset(w, 0, sizeof(*w));
 	w->addr = addr;
 	w->open = true;
+	w->cover = JUMP_BYTES;
 	if (!ZYAN_SUCCESS(
 		    ZydisDecoderInit(&d, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)))
 		return -EINVAL;
-	while (w->len < JUMP_BYTES) {
-		struct code_insn *in = &w->insns[w->n];
-		int err;
+	while (w->len < w->cover) {
+		u8 at = w->len, k = w->n;
+		bool is_hot = at && at + JUMP_BYTES <= WINDOW_COVER && hot &&
+			      (follows_call(w) || hot(ctx, addr + at));
+		int err = decode_one(w, &d, code, n);
 
-		if (w->len >= n || !ZYAN_SUCCESS(ZydisDecoderDecodeFull(
-					   &d, code + w->len, n - w->len, &i, ops)))
-			return -ENOTSUP;
-		in->at = w->len;
-		in->len = i.length;
-		if (refused(&i) && !(is_padding(&i) && !w->open))
-			return -ENOTSUP;
-		err = classify(in, addr + w->len, &i, ops);
 		if (err)
 			return err;
-		if (ends_flow(&i))
-			w->open = false;
-		else if (!is_padding(&i))
-			w->open = true;
-		w->len += i.length;
-		w->n++;
+		w->insns[k].hot = is_hot;
+		if (is_hot)
+			w->cover = MAX(w->cover, at + JUMP_BYTES);
 	}
 	memcpy(w->code, code, w->len);
 	return 0;
@@ -149,9 +173,13 @@ int code_index(const struct code_window *w, u64 addr)
 	return -1;
 }
 
-bool code_byte_free(const struct code_window *w, unsigned i)
+enum cover code_cover(const struct code_window *w, unsigned at)
 {
-	return code_index(w, w->addr + 1 + i) < 0;
+	int k = code_index(w, w->addr + at);
+
+	if (k < 0)
+		return COVER_FREE;
+	return !k || w->insns[k].hot ? COVER_JUMP : COVER_TRAP;
 }
 
 static int rel32(u64 from, u64 to, s32 *out)

@@ -10,8 +10,9 @@
 #include "base/buf.h"
 
 #define JUMP_BYTES   5
-#define WINDOW_INSNS JUMP_BYTES
-#define WINDOW_BYTES (JUMP_BYTES + 15)
+#define WINDOW_COVER 14 /* bytes that jumps may cover */
+#define WINDOW_INSNS WINDOW_COVER
+#define WINDOW_BYTES (WINDOW_COVER + 15)
 
 struct code_insn {
 	u8 at, len; /* within the window */
@@ -19,33 +20,42 @@ struct code_insn {
 	u8 modrm;   /* offset of the ModRM byte, 0: none */
 	u8 disp;    /* offset of a RIP-relative displacement, 0: none */
 	u8 cond;    /* of a conditional jump: the low half of its opcode */
+	bool hot;   /* has a jump of its own */
 	u64 target; /* of a direct branch */
 };
 
 struct code_window {
 	u64 addr;
-	u8 len; /* 5 or more, ends with an instruction */
+	u8 len;	  /* cover or more, ends with an instruction */
+	u8 cover; /* bytes that jumps stand on */
 	u8 n;
 	bool open; /* control can leave at the end */
 	u8 code[WINDOW_BYTES];
 	struct code_insn insns[WINDOW_INSNS];
 };
 
+/* Is @addr jumped to so often that it should have a jump of its own? */
+typedef bool (*code_hot_fn)(void *ctx, u64 addr);
+
 /*
- * Decode the instructions at @addr until they fill a jump. @n bytes of code
- * are there. -ENOTSUP: one of them cannot be displaced.
+ * Decode the instructions at @addr until they fill a jump, and one more for
+ * each hot one among them. @n bytes of code are there; @hot may be NULL.
+ * -ENOTSUP: one of them cannot be displaced.
  */
-int code_decode(struct code_window *w, u64 addr, const u8 *code, size_t n) __must_check;
+int code_decode(struct code_window *w, u64 addr, const u8 *code, size_t n, code_hot_fn hot,
+		void *ctx) __must_check;
 
 /* The index of the instruction at @addr, or -1. */
 int code_index(const struct code_window *w, u64 addr);
 
 /*
- * Which values may byte @i (0..3) of the jump's displacement have? True: any.
- * False: it is the first byte of an instruction that somebody may jump to, so
- * it must be one that traps in user mode: pun_bytes.
+ * What may the covered byte at offset @at be? COVER_FREE: anything.
+ * COVER_TRAP: the first byte of an instruction that somebody may jump to: one
+ * of pun_bytes, which trap in user mode. COVER_JUMP: a hot one: 0xe9.
  */
-bool code_byte_free(const struct code_window *w, unsigned i);
+enum cover { COVER_FREE, COVER_TRAP, COVER_JUMP };
+
+enum cover code_cover(const struct code_window *w, unsigned at);
 extern const u8 pun_bytes[];
 extern const unsigned n_pun_bytes;
 

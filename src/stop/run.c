@@ -163,7 +163,10 @@ static int run_on(struct stops *s, struct stop_result *res)
 	int err;
 
 	for (;;) {
-		err = go(s, &stepped, &res->stop);
+		/* A trampoline may have asked for another shape of its window. */
+		err = s->dirty ? stops_arm(s) : 0;
+		if (!err)
+			err = go(s, &stepped, &res->stop);
 		if (!err && !s->dead)
 			err = tramp_settle(s, &res->stop, &arrived);
 		if (err)

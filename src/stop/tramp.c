@@ -13,7 +13,9 @@
 #include "stop/hole.h"
 #include "stop/internal.h"
 
-/* A window that is jumped into this often is no gain. */
+/* Jumped into this often: the place gets a jump of its own. And this often,
+ * with or without: the window is no gain. */
+#define HOT_BOUNCES 6
 #define MAX_BOUNCES 400
 
 _Static_assert(sizeof(struct tramp_data) <= PAGE_BYTES, "one data page");
@@ -32,6 +34,16 @@ static void bar(struct stops *s, u64 ip)
 {
 	s->barred[s->n_barred++ % ARRAY_SIZE(s->barred)] = ip;
 	s->dirty = true;
+}
+
+static bool is_hot(void *ctx, u64 addr)
+{
+	const struct stops *s = ctx;
+
+	for (u32 i = 0; i < ARRAY_SIZE(s->hot); i++)
+		if (s->hot[i] == addr)
+			return true;
+	return false;
 }
 
 static bool is_watching(const struct stops *s)
@@ -110,30 +122,116 @@ static void fill_data(const struct stops *s, struct tramp *t, struct tramp_data 
 	}
 }
 
-static int map_region(struct stops *s, struct tramp *t)
+static int map_at(struct stops *s, u64 at, u64 len)
 {
 	s64 ret;
-	int err;
+	int err = tracee_syscall(s->tid, &ret, SYS_mmap, at, len,
+				 PROT_READ | PROT_WRITE | PROT_EXEC,
+				 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 
-	t->map = PAGE_DOWN(t->code) - PAGE_BYTES;
-	t->map_len = PAGE_UP(t->code + t->code_len) - t->map;
-	t->data = t->map;
-	err = tracee_syscall(s->tid, &ret, SYS_mmap, t->map, t->map_len,
-			     PROT_READ | PROT_WRITE | PROT_EXEC,
-			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-	if (!err && (u64)ret != t->map) {
-		if (ret >= 0)
-			log_warn("trampoline mapped at %#lx, not %#lx", (u64)ret, t->map);
-		err = -ENOSPC;
-	}
-	return err;
+	return err ? err : (u64)ret == at ? 0 : -ENOSPC;
 }
 
 static int unmap_region(struct stops *s, const struct tramp *t)
 {
 	s64 ret;
+	int err = tracee_syscall(s->tid, &ret, SYS_munmap, t->map, t->map_len, 0, 0, 0, 0);
 
-	return tracee_syscall(s->tid, &ret, SYS_munmap, t->map, t->map_len, 0, 0, 0, 0);
+	for (int i = 0; i < t->n_stubs && !err; i++)
+		if (t->stubs[i].map_len)
+			err = tracee_syscall(s->tid, &ret, SYS_munmap, t->stubs[i].map,
+					     t->stubs[i].map_len, 0, 0, 0, 0);
+	return err;
+}
+
+static int map_region(struct stops *s, struct tramp *t)
+{
+	int err;
+
+	t->map_len = PAGE_UP(t->code + t->code_len) - t->map;
+	err = map_at(s, t->map, t->map_len);
+	for (int i = 0; i < t->n_stubs && !err; i++) {
+		struct tramp_stub *b = &t->stubs[i];
+		u64 len = PAGE_UP(b->addr + JUMP_BYTES) - b->map;
+
+		err = map_at(s, b->map, len);
+		b->map_len = err ? 0 : len;
+	}
+	return err;
+}
+
+/* What the displacement of the jump at offset @at may read. */
+static void allowed(const struct tramp *t, const bool *set, unsigned at,
+		    struct hole_bytes *b)
+{
+	memset(b, 0, sizeof(*b));
+	for (unsigned i = 0; i < 4; i++) {
+		unsigned k = at + 1 + i;
+		enum cover c = code_cover(&t->w, k);
+
+		b->n[i] = 1;
+		if (set[k]) {
+			b->v[i][0] = t->cover[k];
+		} else if (c == COVER_JUMP) {
+			b->v[i][0] = 0xe9;
+		} else if (c == COVER_TRAP) {
+			b->n[i] = n_pun_bytes;
+			memcpy(b->v[i], pun_bytes, n_pun_bytes);
+		} else {
+			b->n[i] = 0;
+		}
+	}
+}
+
+static void set_jump(struct tramp *t, bool *set, unsigned at, u64 to)
+{
+	s32 rel = (s32)(to - (t->w.addr + at + JUMP_BYTES));
+
+	t->cover[at] = 0xe9;
+	memcpy(t->cover + at + 1, &rel, 4);
+	memset(set + at, true, JUMP_BYTES);
+}
+
+/* The trampoline at the @skip-th place that fits, and the stubs behind it. */
+static int try_place(struct stops *s, struct tramp *t, u32 size, unsigned skip)
+{
+	bool set[WINDOW_COVER] = {false};
+	struct hole_bytes b;
+	int err;
+
+	allowed(t, set, 0, &b);
+	err = hole_find(&s->holes, t->w.addr + JUMP_BYTES, &b, PAGE_BYTES, size, skip,
+			&t->code);
+	if (err)
+		return err;
+	set_jump(t, set, 0, t->code);
+	t->n_stubs = 0;
+	for (int k = 1; k < t->w.n; k++) {
+		struct tramp_stub *stub = &t->stubs[t->n_stubs];
+		unsigned at = t->w.insns[k].at;
+
+		if (!t->w.insns[k].hot)
+			continue;
+		if (t->n_stubs == TRAMP_STUBS)
+			return -E2BIG;
+		allowed(t, set, at, &b);
+		/* Not within the pages of the trampoline: skip on if it is. */
+		for (unsigned n = 0;; n++) {
+			err = hole_find(&s->holes, t->w.addr + at + JUMP_BYTES, &b, 0,
+					JUMP_BYTES, n, &stub->addr);
+			if (err)
+				return err == -ENOSPC ? -EAGAIN : err;
+			if (stub->addr + PAGE_BYTES < PAGE_DOWN(t->code) - PAGE_BYTES ||
+			    stub->addr > PAGE_UP(t->code + size))
+				break;
+		}
+		stub->insn = k;
+		stub->map = PAGE_DOWN(stub->addr);
+		stub->map_len = 0;
+		set_jump(t, set, at, stub->addr);
+		t->n_stubs++;
+	}
+	return 0;
 }
 
 static int place(struct stops *s, struct tramp *t)
@@ -147,18 +245,40 @@ static int place(struct stops *s, struct tramp *t)
 			return err;
 		s->holes_known = true;
 	}
-	t->code_len = size;
-	err = hole_find(&s->holes, &t->w, PAGE_BYTES, size, &t->code);
+	for (unsigned skip = 0; skip < 64; skip++) {
+		err = try_place(s, t, size, skip);
+		if (err != -EAGAIN)
+			break;
+	}
 	if (err)
-		return err;
-	t->data = PAGE_DOWN(t->code) - PAGE_BYTES;
-	return holes_take(&s->holes, t->data, PAGE_UP(t->code + size));
+		return err == -EAGAIN ? -ENOSPC : err;
+	t->code_len = size;
+	t->map = t->data = PAGE_DOWN(t->code) - PAGE_BYTES;
+	err = holes_take(&s->holes, t->map, PAGE_UP(t->code + size));
+	for (int i = 0; i < t->n_stubs && !err; i++)
+		err = holes_take(&s->holes, t->stubs[i].map,
+				 PAGE_UP(t->stubs[i].addr + JUMP_BYTES));
+	return err;
+}
+
+static int write_stubs(struct stops *s, const struct tramp *t)
+{
+	int err = 0;
+
+	for (int i = 0; i < t->n_stubs && !err; i++) {
+		const struct tramp_stub *b = &t->stubs[i];
+		struct wbuf out = {0};
+
+		err = emit_jump(&out, b->addr, t->code + t->insns[b->insn].entry);
+		if (!err)
+			err = tracee_write(s->tid, b->addr, out.data, out.len);
+		wbuf_free(&out);
+	}
+	return err;
 }
 
 static int write_tramp(struct stops *s, struct tramp *t)
 {
-	u8 jump[JUMP_BYTES] = {0xe9};
-	s32 rel = (s32)(t->code - (t->w.addr + JUMP_BYTES));
 	struct wbuf out = {0};
 	struct tramp_data d;
 	int err;
@@ -172,9 +292,10 @@ static int write_tramp(struct stops *s, struct tramp *t)
 	err = tracee_write(s->tid, t->data, &d, sizeof(d));
 	if (!err)
 		err = tracee_write(s->tid, t->code, out.data, out.len);
-	memcpy(jump + 1, &rel, 4);
 	if (!err)
-		err = patch_add(s, t->w.addr, jump, sizeof(jump));
+		err = write_stubs(s, t);
+	if (!err)
+		err = patch_add(s, t->w.addr, t->cover, t->w.cover);
 	if (err && unmap_region(s, t))
 		log_debug("a trampoline's memory stays mapped");
 out:
@@ -182,21 +303,19 @@ out:
 	return err;
 }
 
-int tramp_arm(struct stops *s, struct site *site, u32 *n)
+static int build(struct stops *s, struct site *site, code_hot_fn hot, u32 *n)
 {
 	u8 code[WINDOW_BYTES];
 	struct tramp *t;
 	size_t got;
 	int err;
 
-	if (s->n_tramps == ARRAY_SIZE(s->tramps))
-		return -ENOSPC;
 	t = calloc(1, sizeof(*t));
 	if (!t)
 		return -ENOMEM;
 	got = tracee_read_some(s->tid, site->ip, code, sizeof(code));
 	patch_hide(s, site->ip, code, got);
-	err = code_decode(&t->w, site->ip, code, got);
+	err = code_decode(&t->w, site->ip, code, got, hot, s);
 	if (!err)
 		err = add_checks(s, t, site, n);
 	if (!err)
@@ -211,6 +330,18 @@ int tramp_arm(struct stops *s, struct site *site, u32 *n)
 	for (u32 i = 0; i < *n; i++)
 		site[i].kind = SITE_TRAMP;
 	return 0;
+}
+
+int tramp_arm(struct stops *s, struct site *site, u32 *n)
+{
+	int err;
+
+	if (s->n_tramps == ARRAY_SIZE(s->tramps))
+		return -ENOSPC;
+	err = build(s, site, is_hot, n);
+	if (err == -ENOSPC || err == -ENOTSUP || err == -E2BIG)
+		err = build(s, site, NULL, n);
+	return err;
 }
 
 int tramp_disarm(struct stops *s)
@@ -396,7 +527,11 @@ static bool bounce(struct stops *s, struct tramp *t, u64 ip)
 
 	if (k <= 0)
 		return false;
-	if (++t->bounces == MAX_BOUNCES)
+	if (++t->bounces == HOT_BOUNCES && !is_hot(s, ip)) {
+		s->hot[s->n_hot++ % ARRAY_SIZE(s->hot)] = ip;
+		s->dirty = true;
+	}
+	if (t->bounces == MAX_BOUNCES)
 		for (u32 i = 0; i < s->n_sites; i++)
 			if (code_index(&t->w, s->sites[i].ip) >= 0)
 				bar(s, s->sites[i].ip);

@@ -35,12 +35,23 @@ struct tramp_insn {
 	u16 copy, pushed, end;	       /* pushed: rsp is 8 lower from here, or 0 */
 };
 
+/* A hot instruction of the window jumps by way of a stub. */
+#define TRAMP_STUBS 3
+
+struct tramp_stub {
+	u8 insn;
+	u64 addr, map, map_len;
+};
+
 struct tramp {
 	struct code_window w;
 	u64 data, code; /* addresses in the task */
 	u64 map, map_len;
 	u32 code_len;
-	u32 bounces; /* jumps into the middle that trapped */
+	u32 bounces;		/* jumps into the middle that trapped */
+	u8 cover[WINDOW_COVER]; /* what stands on the window */
+	u8 n_stubs;
+	struct tramp_stub stubs[TRAMP_STUBS];
 	u8 n_checks;
 	struct tramp_check checks[TRAMP_CHECKS];
 	struct tramp_insn insns[WINDOW_INSNS];
