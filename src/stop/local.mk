@@ -14,6 +14,13 @@ libplayhead_a_SOURCES += \
 	src/stop/tramp.c src/stop/tramp.h src/stop/tramp-emit.c \
 	src/stop/wait.c
 
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/test-stop
+TESTS += tests/unit/test-stop
+tests_unit_test_stop_SOURCES = tests/unit/test-stop.c
+tests_unit_test_stop_LDADD = $(PLAYHEAD_LIBS) $(CMOCKA_LIBS)
+endif
+
 if HAVE_BPF
 BPF_SKELETONS += bpf/stop.skel.h
 endif

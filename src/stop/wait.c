@@ -17,6 +17,7 @@
 
 #define TICK_SIGNAL (SIGRTMAX - 3)
 #define TICK_NS	    (10 * NSEC_PER_MSEC)
+#define AGAIN_NS    NSEC_PER_MSEC
 
 #ifndef sigev_notify_thread_id
 #define sigev_notify_thread_id _sigev_un._tid
@@ -77,7 +78,8 @@ int wait_begin(struct stops *s, const struct stops_run_opts *o)
 	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 	if (o->budget_ns && o->budget_ns < first)
 		first = MAX(o->budget_ns, 1000);
-	return timer_arm(s, first, first < TICK_NS ? first : TICK_NS);
+	/* Ticks as close as a short budget would leave no time between them. */
+	return timer_arm(s, first, first < TICK_NS ? AGAIN_NS : TICK_NS);
 }
 
 void wait_end(struct stops *s)

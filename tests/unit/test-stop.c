@@ -1,0 +1,499 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+ * Small functions run in a child of ours. A single-stepped run of each is the
+ * truth: the states it passes through, in order. Then every instruction of it
+ * is made a condition, by registers, by the number of the pass and by counting
+ * alone, under every way; each must stop where the truth says, count what the
+ * truth says, and leave the function's result as it is.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "stop/stop.h"
+
+#define MAX_TRACE 4000
+#define DATA_SIZE 8192
+#define PASSES	  20
+
+static u8 data[DATA_SIZE] __attribute__((aligned(4096)));
+static u8 stack[65536] __attribute__((aligned(4096)));
+
+/* Each: rdi = data, ends at its int3. */
+#define FN(name, body)                                                                     \
+	asm(".pushsection .text\n.balign 64\n.globl f_" #name "\nf_" #name ":\n" body      \
+	    "\nint3\n.balign 16\n.popsection");                                            \
+	extern const char f_##name[]
+
+FN(tight, "mov $20,%ecx\n1: dec %rcx\njnz 1b");
+FN(calls,
+   "mov $20,%ebx\n1: mov %rbx,%rsi\ncall 2f\nadd %rax,(%rdi)\nsub $1,%ebx\njne 1b\n"
+   "jmp 3f\n2: push %rbp\nmov %rsp,%rbp\nlea 1(%rsi,%rsi,2),%rax\npop %rbp\nret\n3:");
+FN(indirect, "mov $20,%ebx\nlea 2f(%rip),%rdx\nmov %rdx,8(%rdi)\n"
+	     "1: call *%rdx\nadd %eax,%ecx\ncall *8(%rdi)\nxor %eax,%ecx\ndec %ebx\njg 1b\n"
+	     "jmp 3f\n2: lea 7(%rbx),%eax\nadc $0,%eax\nret\n3: mov %rcx,(%rdi)");
+FN(riprel, "mov $20,%ecx\n1: addq $3,data+64(%rip)\nmov data+64(%rip),%rax\n"
+	   "lea data(%rip),%rdx\nadd %rcx,(%rdx)\ncmpl $7,data+64(%rip)\nloop 1b");
+FN(middle, "mov $6,%ebx\n1: test %ebx,%ebx\njz 4f\nmov $4,%ecx\ninc %eax\n"
+	   "2: dec %ecx\nnop\n3: jnz 2b\ndec %ebx\njmp 1b\n4:");
+FN(carry,
+   "mov $20,%ecx\nxor %eax,%eax\nstc\n1: adc %rcx,%rax\nadc %rax,%rdx\n"
+   "lea -1(%rcx),%rcx\njrcxz 2f\njmp 1b\n2: setc (%rdi)\nseto 1(%rdi)\npushf\npop %rbx");
+FN(overflow, "mov $20,%ecx\nmov $0x7ffffff0,%eax\n1: inc %eax\nseto %dl\nlea 1(%rsi),%rsi\n"
+	     "cmovo %ecx,%ebx\nadd %dl,(%rdi)\ndec %ecx\njnz 1b");
+FN(strings, "mov $10,%ebx\nmov %rdi,%r8\n1: lea 64(%r8),%rdi\nmov %r8,%rsi\nmov $17,%ecx\n"
+	    "mov %ebx,%eax\nrep stosb\nmov $5,%ecx\nlea 128(%r8),%rdi\nrep movsb\n"
+	    "xor %ecx,%ecx\nrep stosq\nstd\nmov $3,%ecx\nrep stosb\ncld\ndec %ebx\njnz 1b");
+FN(pushes, "mov $20,%ebx\n1: push %rbx\npushf\npop %rax\nand $0xcd5,%eax\nadd %rax,(%rdi)\n"
+	   "pop %rcx\npush %rsp\npop %rdx\npush (%rdi)\npop 8(%rdi)\nenter $16,$0\nleave\n"
+	   "dec %ebx\njnz 1b");
+FN(redzone, "mov $20,%ebx\n1: mov %rbx,-8(%rsp)\nmov %rdi,-128(%rsp)\nadd $1,%eax\n"
+	    "add -8(%rsp),%rax\nmov -128(%rsp),%rdi\nadd %rax,(%rdi)\ndec %ebx\njnz 1b");
+FN(memory, "1: incl (%rdi)\ncmpl $20,(%rdi)\njne 1b");
+FN(jumps,
+   "mov $20,%ebx\nlea 3f(%rip),%rdx\n1: jmp 2f\nud2\n2: jmp *%rdx\nud2\n3: test $1,%bl\n"
+   "jnz 4f\nadd $2,%eax\n4: sub $1,%ebx\njz 5f\njmp 1b\n5:");
+FN(spin, "mov $1,%eax\n1: jmp 1b");
+
+static const struct fn {
+	const char *name, *code;
+} fns[] = {
+	{"tight",	  f_tight	 },
+	  {"calls",    f_calls   },
+	  {"indirect", f_indirect},
+	{"riprel",   f_riprel  },
+	  {"middle",   f_middle  },
+	  {"carry",    f_carry   },
+	{"overflow", f_overflow},
+	  {"strings",  f_strings },
+	  {"pushes",   f_pushes  },
+	{"redzone",  f_redzone },
+	  {"memory",   f_memory  },
+	  {"jumps",    f_jumps   },
+};
+
+static pid_t child;
+
+static void child_start(void)
+{
+	struct tracee_stop st;
+
+	child = fork();
+	assert_true(child >= 0);
+	if (!child) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			pause();
+	}
+	assert_int_equal(
+		ptrace(PTRACE_SEIZE, child, 0, PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL),
+		0);
+	assert_int_equal(ptrace(PTRACE_INTERRUPT, child, 0, 0), 0);
+	assert_int_equal(tracee_wait(child, 0, &st), 0);
+	assert_int_equal(tracee_map_agent(child, 0), 0);
+}
+
+static void child_end(void)
+{
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+}
+
+static struct regs start_regs(const char *code)
+{
+	struct regs r;
+
+	assert_int_equal(tracee_get_regs(child, &r), 0);
+	for (int i = X86_RAX; i <= X86_R15; i++)
+		r.r[i] = 0x1000 + i;
+	r.r[X86_RDI] = (u64)data;
+	r.r[X86_RSP] = (u64)stack + sizeof(stack) - 256;
+	r.r[X86_RIP] = (u64)code;
+	r.r[X86_EFLAGS] = 0x202;
+	r.r[X86_ORIG_RAX] = -1;
+	return r;
+}
+
+/* Put the child at the start of @code with fresh data. */
+static void rewind_to(const char *code)
+{
+	static const u8 zero[DATA_SIZE];
+	struct regs r = start_regs(code);
+
+	assert_int_equal(tracee_write(child, (u64)data, zero, sizeof(zero)), 0);
+	assert_int_equal(tracee_write(child, (u64)stack + sizeof(stack) - 4096, zero, 4096),
+			 0);
+	assert_int_equal(tracee_set_regs(child, &r), 0);
+}
+
+struct result {
+	struct regs regs;
+	u8 data[DATA_SIZE], stack[4096];
+};
+
+static void result_get(struct result *r)
+{
+	assert_int_equal(tracee_get_regs(child, &r->regs), 0);
+	assert_int_equal(tracee_read(child, (u64)data, r->data, DATA_SIZE), 0);
+	assert_int_equal(
+		tracee_read(child, (u64)stack + sizeof(stack) - 4096, r->stack, 4096), 0);
+}
+
+static void result_check(const struct result *want, const char *what)
+{
+	static struct result got;
+	char diff[500];
+
+	result_get(&got);
+	regs_diff(&want->regs, &got.regs, diff, sizeof(diff));
+	if (diff[0])
+		fail_msg("%s: registers at the end: %s", what, diff);
+	if (memcmp(got.data, want->data, DATA_SIZE))
+		fail_msg("%s: memory at the end", what);
+	if (memcmp(got.stack, want->stack, sizeof(got.stack)))
+		fail_msg("%s: stack at the end, below rsp included", what);
+}
+
+/* The truth about one function. */
+static struct regs trace[MAX_TRACE];
+static u64 trace_word[MAX_TRACE];
+static bool trace_same[MAX_TRACE]; /* a further iteration of a rep */
+static int n_trace;
+static struct result truth;
+
+static bool is_end(const struct stop_result *res)
+{
+	return res->kind == STOPPED_OTHER && res->stop.kind == TRACEE_SIGNAL &&
+	       res->stop.sig == SIGTRAP;
+}
+
+static bool is_rep(u64 ip)
+{
+	u8 b[2];
+
+	assert_int_equal(tracee_read(child, ip, b, 2), 0);
+	return b[0] == 0xf3 &&
+	       ((b[1] & 0xfe) == 0xaa || (b[1] & 0xfe) == 0xa4 || b[1] == 0x48);
+}
+
+static void learn(const struct fn *f, struct stops *s)
+{
+	struct stops_run_opts step = {.step = true};
+	struct stop_result res;
+
+	rewind_to(f->code);
+	n_trace = 0;
+	for (;;) {
+		assert_true(n_trace < MAX_TRACE);
+		assert_int_equal(tracee_get_regs(child, &trace[n_trace]), 0);
+		assert_int_equal(tracee_read(child, (u64)data, &trace_word[n_trace], 8), 0);
+		trace_same[n_trace] =
+			n_trace &&
+			trace[n_trace].r[X86_RIP] == trace[n_trace - 1].r[X86_RIP] &&
+			is_rep(trace[n_trace].r[X86_RIP]);
+		n_trace++;
+		assert_int_equal(stops_run(s, &step, &res), 0);
+		if (is_end(&res))
+			break;
+		assert_int_equal(res.kind, STOPPED_STEP);
+	}
+	n_trace--; /* the int3 itself */
+	result_get(&truth);
+}
+
+static int passes_of(u64 ip, int upto)
+{
+	int n = 0;
+
+	for (int i = 0; i < upto; i++)
+		n += trace[i].r[X86_RIP] == ip && !trace_same[i];
+	return n;
+}
+
+static void run_to_end(struct stops *s, const char *what)
+{
+	struct stops_run_opts on = {0};
+	struct stop_result res;
+
+	assert_int_equal(stops_run(s, &on, &res), 0);
+	if (!is_end(&res))
+		fail_msg("%s: stop kind %d status %#x rip %#lx conds %#lx, not the end",
+			 what, res.kind, res.stop.status, res.regs.r[X86_RIP], res.conds);
+	result_check(&truth, what);
+}
+
+/* Run from the start with @c; it must stop at trace[@at] and not before. */
+static void expect_at(struct stops *s, const struct fn *f, const struct stop_cond *c,
+		      int at, const char *what)
+{
+	struct stops_run_opts look = {.look_here = true, .budget_ns = 5 * NSEC_PER_SEC};
+	struct stop_cond counter = {.ip = c->ip, .count_only = true};
+	int want = passes_of(c->ip, at + 1), id, nid;
+	struct stop_result res;
+	char diff[500];
+
+	rewind_to(f->code);
+	assert_int_equal(stops_add(s, &counter, &nid), 0);
+	assert_int_equal(stops_add(s, c, &id), 0);
+	assert_int_equal(stops_run(s, &look, &res), 0);
+	if (res.kind != STOPPED_COND || res.conds != 1UL << id)
+		fail_msg("%s: kind %d status %#x rip %#lx", what, res.kind, res.stop.status,
+			 res.regs.r[X86_RIP]);
+	regs_diff(&trace[at], &res.regs, diff, sizeof(diff));
+	if (diff[0])
+		fail_msg("%s: state: %s", what, diff);
+	if (stops_count(s, nid) != (u64)want)
+		fail_msg("%s: %lu passes, not %d", what, stops_count(s, nid), want);
+	stops_remove(s, id);
+	run_to_end(s, what);
+	want = passes_of(c->ip, n_trace);
+	if (stops_count(s, nid) != (u64)want)
+		fail_msg("%s: %lu passes in all, not %d", what, stops_count(s, nid), want);
+	stops_remove(s, nid);
+}
+
+static void each_ip(struct stops *s, const struct fn *f, int at, enum stop_way way)
+{
+	struct stop_cond c = {.ip = trace[at].r[X86_RIP]};
+	int first = at;
+	char what[100];
+
+	snprintf(what, sizeof(what), "%s: %s: +%ld: ", stop_way_names[way], f->name,
+		 c.ip - (u64)f->code);
+#define WHAT(kind) (strcpy(strrchr(what, ':'), ": " kind), what)
+	c.pass = passes_of(c.ip, at + 1);
+	expect_at(s, f, &c, at, WHAT("pass"));
+	c.pass = 0;
+	c.match_regs = true;
+	c.regs = trace[at];
+	for (int i = at; i >= 0; i--)
+		if (regs_equal(&trace[i], &trace[at]) && !trace_same[i])
+			first = i;
+	expect_at(s, f, &c, first, WHAT("registers"));
+	c.n_words = 1;
+	c.words[0] = (struct point_word){(u64)data, trace_word[at]};
+	for (int i = at; i >= 0; i--)
+		if (regs_equal(&trace[i], &trace[at]) && trace_word[i] == trace_word[at] &&
+		    !trace_same[i])
+			first = i;
+	expect_at(s, f, &c, first, WHAT("words"));
+}
+
+static void all_ips(enum stop_way way)
+{
+	struct stops *s;
+
+	child_start();
+	assert_int_equal(stops_new(&s, child, way), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(fns); i++) {
+		learn(&fns[i], s);
+		for (int at = 0; at < n_trace; at++) {
+			u64 ip = trace[at].r[X86_RIP];
+			int p = passes_of(ip, at + 1), all = passes_of(ip, n_trace);
+
+			/* The pass in the middle of each instruction's passes. */
+			if (p == (all + 1) / 2 && !trace_same[at])
+				each_ip(s, &fns[i], at, way);
+		}
+	}
+	stops_free(s);
+	child_end();
+}
+
+static void test_ptrace(void **state)
+{
+	all_ips(STOP_PTRACE);
+}
+
+static void test_trampoline(void **state)
+{
+	all_ips(STOP_TRAMPOLINE);
+}
+
+static void test_plain_breakpoints(void **state)
+{
+	struct stop_cond c = {0};
+	struct stops_run_opts on = {0};
+	struct stop_result res;
+	struct stops *s;
+	int id[10], n = 0;
+	u8 byte;
+
+	child_start();
+	assert_int_equal(stops_new(&s, child, STOP_AUTO), 0);
+	learn(&fns[1], s);
+	rewind_to(fns[1].code);
+	for (int at = 0; n < 8; at++) {
+		c.ip = trace[at].r[X86_RIP];
+		if (passes_of(c.ip, at + 1) == 1)
+			assert_int_equal(stops_add(s, &c, &id[n++]), 0);
+	}
+	for (int at = 1; at < n_trace; at++) {
+		bool armed = false;
+
+		for (int i = 0; i < 8; i++)
+			armed |= trace[i].r[X86_RIP] == trace[at].r[X86_RIP];
+		if (!armed)
+			continue;
+		assert_int_equal(stops_run(s, &on, &res), 0);
+		assert_int_equal(res.kind, STOPPED_COND);
+		assert_true(regs_equal(&res.regs, &trace[at]));
+		assert_int_equal(stops_read(s, res.regs.r[X86_RIP], &byte, 1), 0);
+		assert_int_equal(byte, *(const u8 *)res.regs.r[X86_RIP]);
+	}
+	run_to_end(s, "plain");
+	/* Clean: the bytes are the program's own. */
+	assert_int_equal(stops_clean(s), 0);
+	for (int i = 0; i < n_trace; i++) {
+		assert_int_equal(tracee_read(child, trace[i].r[X86_RIP], &byte, 1), 0);
+		assert_int_equal(byte, *(const u8 *)trace[i].r[X86_RIP]);
+	}
+	stops_free(s);
+	child_end();
+}
+
+/* Looking twice at one arrival counts it once and tells it once. */
+static void test_look_here(void **state)
+{
+	struct stop_cond c = {.ip = (u64)f_tight, .pass = 1};
+	struct stops_run_opts look = {.look_here = true};
+	struct stop_result res;
+	struct stops *s;
+	int id;
+
+	child_start();
+	assert_int_equal(stops_new(&s, child, STOP_AUTO), 0);
+	rewind_to(f_tight);
+	assert_int_equal(stops_add(s, &c, &id), 0);
+	assert_int_equal(stops_run(s, &look, &res), 0);
+	assert_int_equal(res.kind, STOPPED_COND);
+	assert_int_equal(stops_count(s, id), 1);
+	/* It has been told: a second look goes on. */
+	assert_int_equal(stops_run(s, &look, &res), 0);
+	assert_true(is_end(&res));
+	assert_int_equal(stops_count(s, id), 1);
+	stops_free(s);
+	child_end();
+}
+
+static void test_watch(void **state)
+{
+	struct stops_run_opts on = {0}, step = {.step = true};
+	struct stop_cond c = {.ip = (u64)f_memory + 2};
+	struct stop_result res;
+	struct stops *s;
+	int w, id, x;
+	u32 v;
+
+	child_start();
+	assert_int_equal(stops_new(&s, child, STOP_AUTO), 0);
+	rewind_to(f_memory);
+	assert_int_equal(stops_watch(s, WATCH_WRITE, (u64)data, 4, &w), 0);
+	for (int i = 1; i <= 20; i++) {
+		assert_int_equal(stops_run(s, &on, &res), 0);
+		assert_int_equal(res.kind, STOPPED_WATCH);
+		assert_int_equal(res.watch, w);
+		assert_int_equal(res.regs.r[X86_RIP], (u64)f_memory + 2);
+		assert_int_equal(tracee_read(child, (u64)data, &v, 4), 0);
+		assert_int_equal(v, i);
+	}
+	assert_int_equal(stops_run(s, &on, &res), 0);
+	assert_true(is_end(&res));
+	/* A condition where the watch fires: the watch first, both told. */
+	rewind_to(f_memory);
+	assert_int_equal(stops_add(s, &c, &id), 0);
+	assert_int_equal(stops_run(s, &on, &res), 0);
+	assert_int_equal(res.kind, STOPPED_WATCH);
+	assert_int_equal(res.conds, 1UL << id);
+	assert_int_equal(stops_count(s, id), 1);
+	assert_int_equal(stops_run(s, &on, &res), 0);
+	assert_int_equal(res.kind, STOPPED_WATCH);
+	stops_remove(s, id);
+	/* A step over the access. */
+	assert_int_equal(stops_run(s, &step, &res), 0);
+	assert_int_equal(res.kind, STOPPED_STEP);
+	assert_int_equal(stops_run(s, &step, &res), 0);
+	assert_int_equal(res.kind, STOPPED_STEP);
+	assert_int_equal(stops_run(s, &step, &res), 0);
+	assert_int_equal(res.kind, STOPPED_WATCH);
+	stops_unwatch(s, w);
+	/* Reads too; and an execution watch. */
+	assert_int_equal(stops_watch(s, WATCH_READWRITE, (u64)data, 4, &w), 0);
+	assert_int_equal(stops_run(s, &on, &res), 0);
+	assert_int_equal(res.kind, STOPPED_WATCH);
+	assert_int_equal(res.regs.r[X86_RIP], (u64)f_memory + 5);
+	stops_unwatch(s, w);
+	assert_int_equal(stops_watch(s, WATCH_EXEC, (u64)f_memory + 5, 1, &x), 0);
+	assert_int_equal(stops_run(s, &on, &res), 0);
+	assert_int_equal(res.kind, STOPPED_WATCH);
+	assert_int_equal(res.watch, x);
+	assert_int_equal(res.regs.r[X86_RIP], (u64)f_memory + 5);
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(stops_watch(s, WATCH_WRITE, (u64)data + 8 * i, 8, &w), 0);
+	assert_int_equal(stops_watch(s, WATCH_WRITE, (u64)data, 1, &w), -ENOSPC);
+	assert_int_equal(stops_watch(s, WATCH_WRITE, (u64)data + 1, 4, &w), -EINVAL);
+	stops_free(s);
+	child_end();
+}
+
+/* An endless loop that changes nothing ends with the budget, and nothing of
+ * the interruption is left for later runs. */
+static void test_budget(void **state)
+{
+	struct stops_run_opts o = {.budget_ns = 2 * NSEC_PER_MSEC}, on = {0};
+	struct stop_result res;
+	struct stops *s;
+
+	child_start();
+	assert_int_equal(stops_new(&s, child, STOP_AUTO), 0);
+	for (int i = 0; i < 50; i++) {
+		u64 t = now_ns();
+
+		rewind_to(f_spin);
+		o.budget_ns = (i % 5) * 100000 + 20000;
+		assert_int_equal(stops_run(s, &o, &res), 0);
+		assert_int_equal(res.kind, STOPPED_TIME);
+		assert_true(now_ns() - t >= o.budget_ns);
+		rewind_to(f_tight);
+		assert_int_equal(stops_run(s, &on, &res), 0);
+		assert_true(is_end(&res));
+	}
+	/* A budget that ends about when the function does, either way round. */
+	for (int i = 0; i < 200; i++) {
+		s64 ret;
+
+		rewind_to(f_strings);
+		o.budget_ns = 1000 + i * 97;
+		assert_int_equal(stops_run(s, &o, &res), 0);
+		assert_true(is_end(&res) || res.kind == STOPPED_TIME);
+		assert_int_equal(tracee_syscall(child, &ret, 39, 0, 0, 0, 0, 0, 0), 0);
+		assert_int_equal(ret, child);
+	}
+	stops_free(s);
+	child_end();
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_ptrace),
+		cmocka_unit_test(test_trampoline),
+		cmocka_unit_test(test_plain_breakpoints),
+		cmocka_unit_test(test_look_here),
+		cmocka_unit_test(test_watch),
+		cmocka_unit_test(test_budget),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
