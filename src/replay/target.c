@@ -76,6 +76,8 @@ int target_init(struct target *g, const struct point *p, struct thread *th)
 	/* Words may lie in what the instruction has yet to write. */
 	if (g->rep_len)
 		g->cond.n_words = 0;
+	g->cond.has_print = !g->rep_len;
+	g->cond.print = p->print;
 	return n ? 0 : -ENOENT;
 }
 

@@ -16,6 +16,7 @@
 
 #include "stop/hole.h"
 #include "stop/stop.h"
+#include "stop/tramp-hash.h"
 #include "stop/tramp.h"
 
 #define STOPS_MAX_WATCHES 4  /* debug registers */

@@ -12,6 +12,7 @@ libplayhead_a_SOURCES += \
 	src/stop/stop.h \
 	src/stop/stops.c \
 	src/stop/tramp.c src/stop/tramp.h src/stop/tramp-emit.c \
+	src/stop/tramp-hash.c src/stop/tramp-hash.h \
 	src/stop/wait.c
 
 if HAVE_CMOCKA

@@ -31,6 +31,14 @@ struct stop_cond {
 	u32 ignore;
 	u32 n_words; /* and these words have these values */
 	struct point_word words[POINT_MAX_WORDS];
+	/*
+	 * A help, with match_regs and nothing ignored: do not bother to stop
+	 * where the stack or the windows of this print differ, if the task can
+	 * find that out by itself. A stop does not mean that they are equal. For
+	 * conditions that are not counted.
+	 */
+	bool has_print;
+	struct print print;
 	/* And, if not 0, it is exactly this pass over ip with all of the above
 	 * holding, counted from 1 since the condition was added. */
 	u64 pass;

@@ -89,6 +89,36 @@ static void cmp_words(struct emitter *e, const struct stop_cond *c, int i)
 	}
 }
 
+/* Its code is in tramp-hash.c: the lanes live in registers that are known. */
+static void check_print(struct emitter *e, struct stops *s, int i)
+{
+	struct tramp_check *k = &e->t->checks[i];
+	const struct stop_cond *c = &s->conds[k->cond].c;
+	struct tramp_ranges ranges;
+
+	k->hash = k->hashed = e->out.len;
+	if (!c->has_print || !c->match_regs || c->ignore || c->pass || c->count_only)
+		return;
+	for (int part = 0; part < 2; part++) {
+		if (tramp_ranges(s, c, part, &ranges))
+			continue;
+		if (tramp_emit_hash(&e->out, here(e), &ranges)) {
+			e->err = -E2BIG;
+			return;
+		}
+		/* cmp left its flags, which mov keeps. */
+		for (int r = X86_RBX; r <= X86_R15; r++) {
+			u8 n = r < 8 ? hw_number[r] : r;
+			u8 op[3] = {0x48 | (n >= 8 ? 4 : 0), 0x8b, 0x05 | (n & 7) << 3};
+
+			if (r != X86_RSP)
+				emit_data(e, op, sizeof(op), VALUE(i, regs) + 8 * r);
+		}
+		k->hashed = e->out.len;
+		jne_end(e);
+	}
+}
+
 static void emit_check(struct emitter *e, struct stops *s, int i)
 {
 	struct tramp_check *k = &e->t->checks[i];
@@ -101,6 +131,7 @@ static void emit_check(struct emitter *e, struct stops *s, int i)
 		if (c->match_regs)
 			cmp_regs(e, c, &s->now, i);
 		cmp_words(e, c, i);
+		check_print(e, s, i);
 		k->inc = e->out.len;
 		emit_data(e, "\x48\xff\x05", 3, VALUE(i, count));
 		if (c->pass && !c->count_only) {

@@ -236,7 +236,7 @@ static int try_place(struct stops *s, struct tramp *t, u32 size, unsigned skip)
 
 static int place(struct stops *s, struct tramp *t)
 {
-	u32 size = 512 + t->n_checks * 448 + t->w.n * 96;
+	u32 size = TRAMP_BYTES(t->n_checks, t->w.n);
 	int err;
 
 	if (!s->holes_known) {
@@ -457,6 +457,12 @@ static int restore(struct stops *s, const struct tramp *t, const struct tramp_in
 	if (err)
 		return err;
 	s->now.r[X86_RAX] = saved[0];
+	for (int i = 0; i < t->n_checks; i++) {
+		const struct tramp_check *k = &t->checks[i];
+
+		if (k->cond >= 0 && off > k->hash && off < k->hashed)
+			memcpy(s->now.r, s->conds[k->cond].c.regs.r, 16 * sizeof(u64));
+	}
 	if (off >= in->has_flags)
 		s->now.r[X86_EFLAGS] = tramp_flags_unpack(s->now.r[X86_EFLAGS], saved[1]);
 	return 0;

@@ -7,6 +7,7 @@
  *
  *   entry:  mov %rax, save_rax; lahf; seto %al; mov %rax, save_flags
  *   check:  mov save_rax, %rax; cmp each register; jne end; words; flags;
+ *           (hash memory, put back the registers, that are known now;)
  *           incq count; (pass == count?) int3
  *   end:    ... the next check ...
  *           mov save_flags, %rax; add $0x7f, %al; sahf; mov save_rax, %rax
@@ -21,11 +22,16 @@
 #include "stop/relocate.h"
 
 #define TRAMP_CHECKS 20
+/* Bytes of code for a window of @w instructions with @c checks, at most. */
+#define TRAMP_BYTES(c, w) (512 + (c) * (448 + 2 * TRAMP_HASH_BYTES) + (w) * 96)
+#define TRAMP_HASH_BYTES  1000
 
 struct tramp_check {
 	u8 insn;
 	s8 cond;	     /* its number; -1: stop whenever control is here */
 	u16 begin, inc, end; /* offsets: up to inc it has not been counted */
+	/* Here registers hold other things: all were as the condition says. */
+	u16 hash, hashed;
 	u64 pushed;	     /* the count that the data page was given */
 };
 

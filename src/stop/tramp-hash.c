@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Machine code for print_hash_block() over fixed ranges (bpf/print-hash.h).
+ *
+ * rax rbx rcx rdx: the lanes; rsi: the table; rdi: memory; r8: PRINT_MUL;
+ * r9: blocks left; r10: scratch.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "stop/internal.h"
+#include "bpf/print-hash.h"
+
+/* What is armed near a site may be bytes of ours. */
+#define SITE_REACH 32
+
+static bool touches_site(const struct stops *s, u64 addr, u64 len)
+{
+	for (u32 i = 0; i < s->n_sites; i++)
+		if (addr < s->sites[i].ip + SITE_REACH &&
+		    s->sites[i].ip < addr + len + SITE_REACH)
+			return true;
+	return false;
+}
+
+static const u8 window_regs[PRINT_WINDOWS] = {
+	X86_RAX, X86_RBX, X86_RCX, X86_RDX, X86_RSI, X86_RDI, X86_RBP, X86_R8,
+	X86_R9,	 X86_R10, X86_R11, X86_R12, X86_R13, X86_R14, X86_R15,
+};
+
+static int windows(const struct stop_cond *c, struct tramp_ranges *out)
+{
+	for (int i = 0; i < PRINT_WINDOWS; i++) {
+		u64 addr;
+
+		if (!(c->print.valid[0] & PRINT_VALID_WINDOW(i)))
+			continue;
+		addr = print_window(c->regs.r[window_regs[i]], c->regs.r[X86_RSP]);
+		if (!addr)
+			return -ENODATA;
+		out->v[out->n].addr = addr;
+		out->v[out->n++].blocks = 1;
+	}
+	out->expect = c->print.windows;
+	return 0;
+}
+
+static int stack(const struct stop_cond *c, struct tramp_ranges *out)
+{
+	u64 addr = c->regs.r[X86_RSP], done = 0;
+
+	for (int i = 0; i < PRINT_STACK_PIECES; i++) {
+		u64 n = print_stack_piece(addr + done, done);
+
+		if (!n || !(c->print.valid[0] & PRINT_VALID_STACK(i)))
+			break;
+		done += n;
+	}
+	if (done % 8)
+		return -ENODATA;
+	out->n = done > 0;
+	out->v[0].addr = addr;
+	out->v[0].blocks = done / PRINT_BLOCK;
+	out->tail = done % PRINT_BLOCK / 8;
+	out->bytes = done;
+	out->expect = c->print.stack;
+	return 0;
+}
+
+int tramp_ranges(const struct stops *s, const struct stop_cond *c, int part,
+		 struct tramp_ranges *out)
+{
+	int err;
+
+	memset(out, 0, sizeof(*out));
+	err = part ? stack(c, out) : windows(c, out);
+	if (err || !out->n)
+		return -ENODATA;
+	for (u32 i = 0; i < out->n; i++)
+		if (touches_site(s, out->v[i].addr,
+				 out->v[i].blocks * PRINT_BLOCK + out->tail * 8))
+			return -ENODATA;
+	return 0;
+}
+
+static void imm64(struct wbuf *o, u8 rex, u8 opcode, u64 v)
+{
+	wbuf_u8(o, rex);
+	wbuf_u8(o, opcode);
+	wbuf_u64(o, v);
+}
+
+/* lane = (lane ^ word) * MUL; lane ^= lane >> 32. The word is xored already.
+ * Lanes are numbered as the processor does: a rax 0, b rbx 3, c rcx 1, d rdx 2. */
+static void mix(struct wbuf *o, u8 lane)
+{
+	const u8 code[] = {
+		0x49,
+		0x0f,
+		0xaf,
+		0xc0 | lane << 3, /* imul %r8, lane */
+		0x49,
+		0x89,
+		0xc2 | lane << 3, /* mov lane, %r10 */
+		0x49,
+		0xc1,
+		0xea,
+		0x20, /* shr $32, %r10 */
+		0x4c,
+		0x31,
+		0xd0 | lane, /* xor %r10, lane */
+	};
+
+	wbuf_bytes(o, code, sizeof(code));
+}
+
+static const u8 lanes[4] = {0, 3, 1, 2};
+
+/* xor off(%rdi), lane; mix */
+static void take(struct wbuf *o, int word)
+{
+	u8 lane = lanes[word & 3];
+	const u8 code[] = {0x48, 0x33, 0x47 | lane << 3, 8 * word};
+
+	wbuf_bytes(o, code, sizeof(code));
+	mix(o, lane);
+}
+
+static void init(struct wbuf *o)
+{
+	struct print_hash h;
+
+	print_hash_init(&h);
+	imm64(o, 0x48, 0xb8, h.a);
+	imm64(o, 0x48, 0xbb, h.b);
+	imm64(o, 0x48, 0xb9, h.c);
+	imm64(o, 0x48, 0xba, h.d);
+	imm64(o, 0x49, 0xb8, PRINT_MUL);
+}
+
+/* print_hash_end(): from rax, rbx, rcx, rdx into rax. */
+static void finish(struct wbuf *o, u64 bytes, u64 expect)
+{
+	static const u8 next[3] = {0xd8, 0xc8, 0xd0}; /* xor %rbx|%rcx|%rdx, %rax */
+
+	/* x = mix(bytes, a): (bytes ^ a) */
+	imm64(o, 0x49, 0xba, bytes);	  /* mov $bytes, %r10 */
+	wbuf_bytes(o, "\x4c\x31\xd0", 3); /* xor %r10, %rax */
+	mix(o, 0);
+	for (int i = 0; i < 3; i++) {
+		wbuf_bytes(o, "\x48\x31", 2);
+		wbuf_u8(o, next[i]);
+		mix(o, 0);
+	}
+	mix(o, 0);
+	imm64(o, 0x49, 0xba, expect);
+	wbuf_bytes(o, "\x4c\x39\xd0", 3); /* cmp %r10, %rax */
+}
+
+int tramp_emit_hash(struct wbuf *o, u64 at, const struct tramp_ranges *r)
+{
+	size_t begin = o->len, table, loop, skip, block;
+	s32 back;
+
+	/* jmp over the table */
+	wbuf_u8(o, 0xe9);
+	wbuf_u32(o, 16 * (r->n + 1));
+	table = o->len;
+	for (u32 i = 0; i < r->n; i++) {
+		wbuf_u64(o, r->v[i].addr);
+		wbuf_u64(o, r->v[i].blocks);
+	}
+	wbuf_u64(o, 0);
+	wbuf_u64(o, 0);
+	init(o);
+	imm64(o, 0x48, 0xbe, at + (table - begin)); /* mov $table, %rsi */
+	loop = o->len;
+	wbuf_bytes(o, "\x4c\x8b\x4e\x08", 4); /* mov 8(%rsi), %r9 */
+	wbuf_bytes(o, "\x48\x83\x3e\x00", 4); /* cmpq $0, (%rsi) */
+	wbuf_bytes(o, "\x0f\x84", 2);	      /* je done */
+	skip = o->len;
+	wbuf_u32(o, 0);
+	wbuf_bytes(o, "\x48\x8b\x3e", 3);     /* mov (%rsi), %rdi */
+	wbuf_bytes(o, "\x48\x83\xc6\x10", 4); /* add $16, %rsi */
+	wbuf_bytes(o, "\x4d\x85\xc9", 3);     /* test %r9, %r9 */
+	wbuf_bytes(o, "\x0f\x84", 2);	      /* je loop */
+	back = (s32)(loop - (o->len + 4));
+	wbuf_u32(o, (u32)back);
+	block = o->len;
+	for (int w = 0; w < PRINT_BLOCK_WORDS; w++)
+		take(o, w);
+	wbuf_bytes(o, "\x48\x83\xc7\x40", 4); /* add $64, %rdi */
+	wbuf_bytes(o, "\x49\xff\xc9", 3);     /* dec %r9 */
+	wbuf_bytes(o, "\x0f\x85", 2);	      /* jne block */
+	back = (s32)(block - (o->len + 4));
+	wbuf_u32(o, (u32)back);
+	wbuf_u8(o, 0xe9); /* jmp loop */
+	back = (s32)(loop - (o->len + 4));
+	wbuf_u32(o, (u32)back);
+	if (!o->err) {
+		u32 rel = o->len - (skip + 4);
+
+		memcpy(o->data + skip, &rel, 4);
+	}
+	/* rdi stands behind the last block; a table of no blocks set it too. */
+	for (u32 w = 0; r->tail && w < PRINT_BLOCK_WORDS; w++) {
+		if (w < r->tail)
+			take(o, w);
+		else
+			mix(o, lanes[w & 3]);
+	}
+	finish(o, r->bytes, r->expect);
+	if (o->err)
+		return o->err;
+	return o->len - begin > TRAMP_HASH_BYTES - 120 ? -E2BIG : 0;
+}
