@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/term.h"
 #include "cmd.h"
 #include "trace/trace.h"
 
@@ -27,7 +28,7 @@ static int list_events(struct trace_reader *r, const struct want *w)
 {
 	const struct event *ev;
 	struct trace_cursor *c;
-	char line[4096];
+	char line[4096], clean[4096];
 	int err;
 
 	err = trace_cursor_new(r, &c);
@@ -41,7 +42,7 @@ static int list_events(struct trace_reader *r, const struct want *w)
 		if (w->tid && ev->tid != w->tid)
 			continue;
 		event_text(ev, line, sizeof(line));
-		if (puts(line) < 0)
+		if (puts(term_clean(line, clean, sizeof(clean))) < 0)
 			break;
 	}
 	trace_cursor_free(c);

@@ -86,7 +86,7 @@ static void print_json(const struct info *i)
 	json_u64(&j, "format", m->version);
 	json_u64(&j, "start_time_ns", m->start_time_ns);
 	json_u64(&j, "duration_ns", i->end->time_ns);
-	json_bool(&j, "complete", i->end->clean);
+	json_bool(&j, "complete", i->end->clean && !i->end->why[0]);
 	json_s64(&j, "status", i->end->status);
 	json_str(&j, "why", i->end->why);
 	json_u64(&j, "events", i->end->events);
@@ -120,7 +120,7 @@ static void print_text(const struct info *i)
 	printf("trace      %s\n", i->dir);
 	printf("command    %s\n", term_clean(m->args, clean, sizeof(clean)));
 	printf("in         %s\n", term_clean(m->cwd, clean, sizeof(clean)));
-	printf("recorded   %s, %.3f s, on %s (%s, Linux %s)\n", when, i->end->time_ns / 1e9,
+	printf("recorded   %s, %.3f s, on %s (%s, %s)\n", when, i->end->time_ns / 1e9,
 	       m->host, m->cpu, m->kernel);
 	printf("ended      %s\n", status);
 	if (i->end->clean && i->end->why[0])

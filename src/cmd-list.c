@@ -32,9 +32,16 @@ static void show_json(struct listing *l, const char *path, bool latest,
 	json_u64(&l->j, "events", e->events);
 	json_u64(&l->j, "samples", e->samples);
 	json_u64(&l->j, "bytes", trace_dir_size(path));
-	json_bool(&l->j, "complete", e->clean);
+	json_bool(&l->j, "complete", e->clean && !e->why[0]);
 	json_bool(&l->j, "latest", latest);
 	json_end(&l->j);
+}
+
+static const char *state(const struct trace_end *e)
+{
+	if (!e->clean)
+		return "interrupted";
+	return e->why[0] ? "ended early" : "complete";
 }
 
 static void show_row(struct listing *l, const char *path, bool latest,
@@ -53,9 +60,9 @@ static void show_row(struct listing *l, const char *path, bool latest,
 	term_table_cell(l->t, "%" PRIu64, e->events);
 	term_table_cell(l->t, "%" PRIu64, e->samples);
 	term_table_cell(l->t, "%.1f", trace_dir_size(path) / 1048576.0);
-	term_table_cell(l->t, "%s", e->clean ? "complete" : "interrupted");
+	term_table_cell(l->t, "%s", state(e));
 	term_table_cell(l->t, "%s", term_clean(m->args, args, sizeof(args)));
-	if (!e->clean)
+	if (!e->clean || e->why[0])
 		term_table_style(l->t, TERM_YELLOW);
 }
 
@@ -144,7 +151,11 @@ const struct cmd cmd_list = {
 		"\n"
 		"The one marked * is the latest: verbs that take a trace use it by "
 		"default.\n"
-		"MIB leaves out files that the trace shares with the system by hard "
+		"STATE is complete; ended early, if the recorder gave up and says why in\n"
+		"'playhead info'; or interrupted, if it was killed: what was recorded "
+		"until\n"
+		"then replays. MIB leaves out files that the trace shares with the system "
+		"by hard "
 		"links.\n",
 	.run = run,
 };

@@ -7,6 +7,10 @@ libphbase_a_SOURCES += \
 	src/base/term.c src/base/term.h
 
 if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/test-base
+TESTS += tests/unit/test-base
+tests_unit_test_base_SOURCES = tests/unit/test-base.c
+tests_unit_test_base_LDADD = $(PLAYHEAD_LIBS) $(CMOCKA_LIBS)
 check_PROGRAMS += tests/unit/test-term
 TESTS += tests/unit/test-term
 tests_unit_test_term_SOURCES = tests/unit/test-term.c

@@ -31,6 +31,10 @@ void log_msg(enum log_level level, const char *fmt, ...)
 	if (m < 0)
 		return;
 	n = MIN(n + m, (int)sizeof(line) - 2);
+	/* Names come from programs: none may fake a second line. */
+	for (int i = 0; i < n; i++)
+		if ((u8)line[i] < ' ' || line[i] == 0x7f)
+			line[i] = '?';
 	line[n++] = '\n';
 	/* One write, so that lines of several processes do not mix. */
 	if (write(STDERR_FILENO, line, n) < 0)

@@ -5,7 +5,7 @@
  *
  *   meta           "PLAYHEAD", u32 version, u32 length, meta record, u64 XXH3
  *   events         blocks of event records
- *   events.tail    the block under construction, uncompressed (tail.h)
+ *   events.tail    the block under construction, uncompressed (stream.h)
  *   samples, samples.tail   the same for samples
  *   tables         framed records: files kept, kernel symbols
  *   files/N        the files kept
@@ -21,11 +21,15 @@
  * then what bits names: registers after (u32 mask, changed ones), xstate (var
  * length, bytes), siginfo (128 bytes), point, exec (exe, auxv), what, status;
  * then var count of effects, each u8 kind, var addr, var len, its own fields.
+ *
+ * What is cut or damaged is found by its check: a reader takes the blocks up to
+ * the first header that is not whole, and a tail only if it goes on where the
+ * blocks end. Space for the tails and for the end record is allocated when the
+ * trace is made, so that a full disk takes neither.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <xxhash.h>
 
 #include "trace/codec.h"
 
@@ -296,10 +300,29 @@ static u8 event_bits(const struct event *ev)
 	       (ev->type == EV_EXIT ? BIT_STATUS : 0);
 }
 
+static int put_effects(struct wbuf *b, const struct event *ev)
+{
+	u32 forks = 0;
+
+	wbuf_var(b, ev->n_effects);
+	for (u32 i = 0; i < ev->n_effects; i++) {
+		const struct effect *e = &ev->effects[i];
+
+		if (e->kind >= NR_EFFECT_KINDS || !effect_codecs[e->kind].put)
+			return -EINVAL;
+		if (e->kind == EF_FORK && ++forks > STORE_MAX_FORKS)
+			return -E2BIG;
+		wbuf_u8(b, e->kind);
+		wbuf_var(b, e->addr);
+		wbuf_var(b, e->len);
+		effect_codecs[e->kind].put(b, e);
+	}
+	return b->err;
+}
+
 int event_encode(struct wbuf *b, const struct event *ev)
 {
 	u8 bits = event_bits(ev);
-	u32 forks = 0;
 
 	wbuf_u8(b, ev->type);
 	wbuf_u8(b, ev->where);
@@ -327,20 +350,7 @@ int event_encode(struct wbuf *b, const struct event *ev)
 		put_str(b, ev->what);
 	if (bits & BIT_STATUS)
 		wbuf_u32(b, ev->status);
-	wbuf_var(b, ev->n_effects);
-	for (u32 i = 0; i < ev->n_effects; i++) {
-		const struct effect *e = &ev->effects[i];
-
-		if (e->kind >= NR_EFFECT_KINDS || !effect_codecs[e->kind].put)
-			return -EINVAL;
-		if (e->kind == EF_FORK && ++forks > STORE_MAX_FORKS)
-			return -E2BIG;
-		wbuf_u8(b, e->kind);
-		wbuf_var(b, e->addr);
-		wbuf_var(b, e->len);
-		effect_codecs[e->kind].put(b, e);
-	}
-	return b->err;
+	return put_effects(b, ev);
 }
 
 static void get_parts(struct rbuf *r, struct event *ev, u8 bits, struct event_store *st)

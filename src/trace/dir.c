@@ -67,15 +67,28 @@ static int point_latest(const char *home, const char *name)
 	return rename(tmp, link) ? -errno : 0;
 }
 
-static int create_numbered(const char *home, const char *program, char *out, size_t n)
+/* The program's name as a file name that shows in listings. */
+static void base_name(const char *program, char *out, size_t n)
 {
 	const char *base = strrchr(program, '/');
-	char name[NAME_MAX];
+
+	snprintf(out, n, "%s", base && base[1] ? base + 1 : program);
+	for (char *s = out; *s; s++)
+		if ((u8)*s <= ' ' || *s == 0x7f || *s == '/' ||
+		    (s == out && (*s == '.' || *s == '-')))
+			*s = '_';
+	if (!*out)
+		snprintf(out, n, "_");
+}
+
+static int create_numbered(const char *home, const char *program, char *out, size_t n)
+{
+	char base[201], name[NAME_MAX];
 	int err;
 
-	base = base && base[1] ? base + 1 : program;
+	base_name(program, base, sizeof(base));
 	for (unsigned i = 0; i < 1000000; i++) {
-		snprintf(name, sizeof(name), "%.200s-%u", base, i);
+		snprintf(name, sizeof(name), "%s-%u", base, i);
 		if ((size_t)snprintf(out, n, "%s/%s", home, name) >= n)
 			return -ENAMETOOLONG;
 		if (!mkdir(out, 0700)) {
@@ -122,37 +135,54 @@ static bool is_dir(const char *path)
 	return !stat(path, &st) && S_ISDIR(st.st_mode);
 }
 
+static bool has_meta(const char *path)
+{
+	char meta[PATH_MAX];
+
+	return !fmt(meta, sizeof(meta), path, "/meta") && !access(meta, F_OK);
+}
+
+static void say_missing(const char *given, const char *home)
+{
+	if (!given)
+		log_error("no trace below %s yet: record one with 'playhead record "
+			  "PROGRAM'",
+			  home);
+	else if (!access(given, F_OK))
+		log_error("%s is not a trace: it is not a folder", given);
+	else if (!home[0])
+		log_error("no trace at %s: there is no such folder", given);
+	else
+		log_error("no trace '%s' here or below %s; 'playhead list' shows those "
+			  "there are",
+			  given, home);
+}
+
 int trace_dir_find(const char *given, char *out, size_t n)
 {
-	char home[PATH_MAX] = "", meta[PATH_MAX];
+	char home[PATH_MAX] = "";
 	int err;
 
-	if (given && is_dir(given)) {
-		err = fmt(out, n, given, "");
-	} else {
-		err = given && strchr(given, '/') ? 0 : trace_home(home, sizeof(home));
+	if (given && has_meta(given))
+		return fmt(out, n, given, "");
+	if (!given || !strchr(given, '/')) {
+		err = trace_home(home, sizeof(home));
 		if (err)
 			return err;
-		err = (size_t)snprintf(out, n, "%s/%s", home, given ? given : "latest") >= n
-			      ? -ENAMETOOLONG
-			      : 0;
-		if (!err && (!home[0] || !is_dir(out))) {
-			if (given)
-				log_error("no trace '%s' here or below %s; 'playhead list' "
-					  "shows those there are",
-					  given, home[0] ? home : ".");
-			else
-				log_error("no trace below %s yet: record one with "
-					  "'playhead record PROGRAM'",
-					  home);
-			return -ENOENT;
-		}
+		if ((size_t)snprintf(out, n, "%s/%s", home, given ? given : "latest") >= n)
+			return -ENAMETOOLONG;
+		if (has_meta(out))
+			return 0;
 	}
-	if (!err)
-		err = fmt(meta, sizeof(meta), out, "/meta");
-	if (!err && access(meta, F_OK)) {
-		log_error("%s is not a trace: it has no meta file", out);
-		err = -EINVAL;
+	/* Not a trace: name the folder that was meant, if there is one. */
+	if (given && is_dir(given)) {
+		err = fmt(out, n, given, "");
+		if (err)
+			return err;
+	} else if (!home[0] || !is_dir(out)) {
+		say_missing(given, home);
+		return -ENOENT;
 	}
-	return err;
+	log_error("%s is not a trace: it has no meta file", out);
+	return -EINVAL;
 }

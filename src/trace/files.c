@@ -2,11 +2,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -19,10 +22,12 @@ struct kept {
 	struct timespec mtime;
 	char *name;
 	char path[24];
+	bool linked; /* by hard link: it is the file */
 };
 
 struct files {
 	int dirfd;
+	time_t begun;
 	struct kept *v;
 	size_t n, cap;
 };
@@ -34,6 +39,7 @@ int files_new(struct files **out, int dirfd)
 	if (!f)
 		return -ENOMEM;
 	f->dirfd = dirfd;
+	f->begun = time(NULL);
 	if (mkdirat(dirfd, "files", 0700) && errno != EEXIST) {
 		free(f);
 		return -errno;
@@ -71,29 +77,18 @@ static bool link_is_safe(const char *name, const struct stat *st)
 	return false;
 }
 
-static int copy_data(int from, int to)
+/* By hand: across filesystems and for special ones. */
+static int copy_bytes(int from, int to, off_t at, off_t end)
 {
-	off_t at = 0;
 	char buf[65536];
 
-	for (;;) {
-		ssize_t got = copy_file_range(from, &at, to, NULL, 1UL << 30, 0);
-
-		if (got == 0 && at > 0)
-			return 0;
-		if (got <= 0)
-			break;
-	}
-	/* Across filesystems, special ones and empty results: by hand. */
-	if (lseek(to, at, SEEK_SET) < 0)
-		return -errno;
-	for (;;) {
-		ssize_t got = pread(from, buf, sizeof(buf), at);
+	while (at < end) {
+		ssize_t got = pread(from, buf, MIN((off_t)sizeof(buf), end - at), at);
 
 		if (got <= 0)
 			return got ? -errno : 0;
 		for (ssize_t done = 0; done < got;) {
-			ssize_t put = write(to, buf + done, got - done);
+			ssize_t put = pwrite(to, buf + done, got - done, at + done);
 
 			if (put < 0)
 				return -errno;
@@ -101,11 +96,49 @@ static int copy_data(int from, int to)
 		}
 		at += got;
 	}
+	return 0;
+}
+
+static int copy_range(int from, int to, off_t at, off_t end)
+{
+	while (at < end) {
+		off_t in = at, out = at;
+		ssize_t got = copy_file_range(from, &in, to, &out, end - at, 0);
+
+		if (got <= 0)
+			return copy_bytes(from, to, at, end);
+		at += got;
+	}
+	return 0;
+}
+
+/* Holes stay holes: a database file may be all of them. */
+static int copy_data(int from, int to, off_t size)
+{
+	int err = 0;
+
+	for (off_t at = 0; at < size && !err;) {
+		off_t data = lseek(from, at, SEEK_DATA), hole;
+
+		if (data < 0 && errno == ENXIO)
+			break;
+		if (data < 0)
+			data = at;
+		hole = lseek(from, data, SEEK_HOLE);
+		if (hole <= data || hole > size)
+			hole = size;
+		err = copy_range(from, to, data, hole);
+		at = hole;
+	}
+	if (!err && ftruncate(to, size))
+		err = -errno;
+	return err;
 }
 
 static int keep_data(struct files *f, int fd, const char *name, const struct stat *st,
-		     const char *path)
+		     struct kept *k)
 {
+	const char *path = k->path;
 	char self[32];
 	int to, err;
 
@@ -121,6 +154,7 @@ static int keep_data(struct files *f, int fd, const char *name, const struct sta
 		if (!unlinkat(f->dirfd, path, 0) &&
 		    !linkat(AT_FDCWD, self, f->dirfd, path, AT_SYMLINK_FOLLOW)) {
 			close(to);
+			k->linked = true;
 			return 0;
 		}
 		close(to);
@@ -128,19 +162,53 @@ static int keep_data(struct files *f, int fd, const char *name, const struct sta
 		if (to < 0)
 			return -errno;
 	}
-	err = copy_data(fd, to);
+	err = copy_data(fd, to, st->st_size);
 	close(to);
 	return err;
 }
 
-static struct kept *find(struct files *f, const struct stat *st)
+/*
+ * Can the file have been written without its mtime telling? A store through a
+ * shared mapping sets it once, when the page becomes dirty, and not again
+ * until it was written back (30 s by default); on tmpfs never.
+ */
+static bool is_settled(const struct files *f, int fd, const struct stat *st)
+{
+	struct statfs fs;
+
+	if (fstatfs(fd, &fs) || fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC)
+		return false;
+	return st->st_mtim.tv_sec < f->begun - 60;
+}
+
+static bool same_data(const struct files *f, const struct kept *k, int fd)
+{
+	char a[32768], b[32768];
+	int copy = openat(f->dirfd, k->path, O_RDONLY | O_CLOEXEC);
+	bool same = copy >= 0;
+
+	for (off_t at = 0; same && at < k->size;) {
+		ssize_t n = pread(fd, a, sizeof(a), at), m = pread(copy, b, sizeof(b), at);
+
+		same = n > 0 && n == m && !memcmp(a, b, n);
+		at += n;
+	}
+	if (copy >= 0)
+		close(copy);
+	return same;
+}
+
+static struct kept *find(struct files *f, int fd, const struct stat *st)
 {
 	for (size_t i = f->n; i-- > 0;) {
 		struct kept *k = &f->v[i];
 
-		if (k->dev == st->st_dev && k->ino == st->st_ino &&
-		    k->size == st->st_size && k->mtime.tv_sec == st->st_mtim.tv_sec &&
-		    k->mtime.tv_nsec == st->st_mtim.tv_nsec)
+		if (k->dev != st->st_dev || k->ino != st->st_ino ||
+		    k->size != st->st_size || k->mtime.tv_sec != st->st_mtim.tv_sec ||
+		    k->mtime.tv_nsec != st->st_mtim.tv_nsec)
+			continue;
+		if (!k->path[0] || k->linked || is_settled(f, fd, st) ||
+		    same_data(f, k, fd))
 			return k;
 	}
 	return NULL;
@@ -154,7 +222,7 @@ int files_keep(struct files *f, int fd, const char *name, struct trace_file *out
 
 	if (fstat(fd, &st))
 		return -errno;
-	k = find(f, &st);
+	k = find(f, fd, &st);
 	if (!k) {
 		err = array_reserve(&f->v, &f->cap, f->n + 1, sizeof(*k));
 		if (err)
@@ -169,7 +237,7 @@ int files_keep(struct files *f, int fd, const char *name, struct trace_file *out
 			return -ENOMEM;
 		snprintf(k->path, sizeof(k->path), "files/%zu", f->n + 1);
 		/* Devices (/dev/zero and the like) have no contents to keep. */
-		err = S_ISREG(st.st_mode) ? keep_data(f, fd, name, &st, k->path) : 0;
+		err = S_ISREG(st.st_mode) ? keep_data(f, fd, name, &st, k) : 0;
 		if (err) {
 			unlinkat(f->dirfd, k->path, 0);
 			free(k->name);

@@ -17,4 +17,16 @@ check_PROGRAMS += tests/unit/test-trace
 TESTS += tests/unit/test-trace
 tests_unit_test_trace_SOURCES = tests/unit/test-trace.c
 tests_unit_test_trace_LDADD = $(PLAYHEAD_LIBS) $(CMOCKA_LIBS)
+check_PROGRAMS += tests/unit/test-maps
+TESTS += tests/unit/test-maps
+tests_unit_test_maps_SOURCES = tests/unit/test-maps.c
+tests_unit_test_maps_LDADD = $(PLAYHEAD_LIBS) $(CMOCKA_LIBS)
+check_PROGRAMS += tests/unit/test-files
+TESTS += tests/unit/test-files
+tests_unit_test_files_SOURCES = tests/unit/test-files.c
+tests_unit_test_files_LDADD = $(PLAYHEAD_LIBS) $(CMOCKA_LIBS)
+check_PROGRAMS += tests/unit/test-survival
+TESTS += tests/unit/test-survival
+tests_unit_test_survival_SOURCES = tests/unit/test-survival.c
+tests_unit_test_survival_LDADD = $(PLAYHEAD_LIBS) $(CMOCKA_LIBS)
 endif

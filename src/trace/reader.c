@@ -205,10 +205,10 @@ int trace_reader_open(struct trace_reader **out, const char *dir)
 		return -ENOMEM;
 	if (!realpath(dir, r->dir))
 		snprintf(r->dir, sizeof(r->dir), "%s", dir);
-	r->dirfd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	r->dirfd = open(r->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (r->dirfd < 0) {
 		err = -errno;
-		log_error("cannot open the trace %s: %s", dir, strerror(errno));
+		log_error("cannot open the trace %s: %s", dir, strerror(-err));
 		goto fail;
 	}
 	err = read_meta(r);

@@ -18,8 +18,11 @@ struct trace_writer {
 	struct stream_writer *events, *samples;
 	struct files *files;
 	struct wbuf buf;
+	int end; /* end.tmp, its room set aside while there still was some */
 	int err; /* the first failure; nothing is appended after it */
 };
+
+#define END_ROOM 4096
 
 static int write_whole(int fd, const void *p, size_t n)
 {
@@ -69,11 +72,21 @@ static void trace_writer_free(struct trace_writer *w)
 {
 	files_free(w->files);
 	wbuf_free(&w->buf);
+	if (w->end >= 0)
+		close(w->end);
 	if (w->tables >= 0)
 		close(w->tables);
 	if (w->dirfd >= 0)
 		close(w->dirfd);
 	free(w);
+}
+
+static int open_end(struct trace_writer *w)
+{
+	w->end = openat(w->dirfd, "end.tmp", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (w->end < 0)
+		return -errno;
+	return -posix_fallocate(w->end, 0, END_ROOM);
 }
 
 int trace_writer_new(struct trace_writer **out, const char *dir,
@@ -85,6 +98,7 @@ int trace_writer_new(struct trace_writer **out, const char *dir,
 	if (!w)
 		return -ENOMEM;
 	w->tables = -1;
+	w->end = -1;
 	w->dirfd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	err = w->dirfd < 0 ? -errno : write_meta(w->dirfd, meta);
 	if (!err) {
@@ -93,6 +107,8 @@ int trace_writer_new(struct trace_writer **out, const char *dir,
 			       O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
 		err = w->tables < 0 ? -errno : 0;
 	}
+	if (!err)
+		err = open_end(w);
 	if (!err)
 		err = files_new(&w->files, w->dirfd);
 	if (!err)
@@ -209,15 +225,14 @@ static int write_end(struct trace_writer *w, const struct trace_end *end)
 	struct wbuf b = {0};
 	size_t at = frame_begin(&b);
 	int err = end_encode(&b, end);
-	int fd;
 
 	frame_end(&b, at);
 	if (err)
 		goto out;
-	fd = openat(w->dirfd, "end.tmp", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	err = fd < 0 ? -errno : write_whole(fd, b.data, b.len);
-	if (fd >= 0)
-		close(fd);
+	err = write_whole(w->end, b.data, b.len);
+	/* Only then may the rest of the room go: a full disk can need it. */
+	if (!err && ftruncate(w->end, b.len))
+		err = -errno;
 	if (!err && renameat(w->dirfd, "end.tmp", w->dirfd, "end"))
 		err = -errno;
 out:
@@ -228,6 +243,7 @@ out:
 int trace_writer_close(struct trace_writer *w, const struct trace_end *end)
 {
 	struct trace_end e = *end;
+	char why[128];
 	int err = w->err, err2;
 
 	e.events = stream_writer_count(w->events);
@@ -237,6 +253,11 @@ int trace_writer_close(struct trace_writer *w, const struct trace_end *end)
 	err2 = stream_writer_close(w->samples);
 	err = err ? err : err2;
 	e.clean = e.clean && !err;
+	if (err && !e.why[0]) {
+		snprintf(why, sizeof(why), "the trace could not be written: %s",
+			 strerror(-err));
+		e.why = why;
+	}
 	/* Once both streams are packed, the tails are of no more use. */
 	if (!err) {
 		unlinkat(w->dirfd, "events.tail", 0);
