@@ -272,6 +272,14 @@ static void note_robust(struct task *t)
 	}
 }
 
+static bool has_news(pid_t tid)
+{
+	siginfo_t si = {0};
+
+	return !waitid(P_PID, tid, &si, WNOWAIT | WNOHANG | WEXITED | WSTOPPED | __WALL) &&
+	       si.si_pid;
+}
+
 void process_exiting(struct session *s, struct task *t)
 {
 	unsigned long msg = 0;
@@ -294,8 +302,12 @@ void process_exiting(struct session *s, struct task *t)
 	do {
 		sched_yield();
 		state = task_kernel_state(t);
+		/* Another thread's exec may have taken its place already. */
+		if (has_news(t->tid))
+			return;
 	} while (state != 'Z' && state != 'X' && state != 'x');
-	tracee_stop_decode(&stop, t->tid, t->exit_status);
+	stop = (struct tracee_stop){
+		.tid = t->tid, .kind = TRACEE_EVENT, .status = t->exit_status};
 	process_ended(s, t, &stop);
 }
 
@@ -319,13 +331,14 @@ void process_ended(struct session *s, struct task *t, const struct tracee_stop *
 	effects_seal(&s->fx, &ev);
 	if (s->execed)
 		emit(s, t, &ev);
-	if (t->tid == s->root)
-		s->root_status = stop->status;
+	process_unknown_ended(s, stop);
 	task_free(s, t);
 }
 
 void process_unknown_ended(struct session *s, const struct tracee_stop *stop)
 {
-	if (stop->tid == s->root)
-		s->root_status = stop->status;
+	if (stop->tid != s->root || stop->kind == TRACEE_EVENT)
+		return;
+	s->root_status = stop->status;
+	s->root_ended = true;
 }

@@ -158,7 +158,7 @@ static int loop(struct session *s)
 	struct tracee_stop stop;
 	int err;
 
-	while (s->n_tasks) {
+	while (s->n_tasks || !s->root_ended) {
 		sched_next(s);
 		err = session_wait(s, true, &stop);
 		if (err == -EINTR)
