@@ -16,7 +16,7 @@ void *wbuf_grow(struct wbuf *b, size_t n)
 
 	if (b->err)
 		return NULL;
-	if (b->len + n > b->cap) {
+	if (!b->data || b->len + n > b->cap) {
 		size_t cap = MAX(b->cap * 2, MAX(b->len + n, (size_t)256));
 
 		p = realloc(b->data, cap);

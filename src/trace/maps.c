@@ -113,6 +113,8 @@ static int cut(struct maps *m, u64 start, u64 end)
 	b = a;
 	while (b < m->n && m->v[b].start < end)
 		free(m->v[b++].name);
+	if (a == b)
+		return 0;
 	memmove(&m->v[a], &m->v[b], (m->n - b) * sizeof(*m->v));
 	m->n -= b - a;
 	return 0;
