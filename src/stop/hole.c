@@ -109,11 +109,19 @@ static bool fits(const struct holes *h, u64 at, size_t before, size_t size)
 	return x && end <= x->end;
 }
 
+/* Near places first: operands relative to rip stay in reach. */
+static int by_distance(const void *a, const void *b)
+{
+	return abs(*(const s8 *)a) - abs(*(const s8 *)b);
+}
+
 /* The values to try for byte @i, in that order. */
 static unsigned choices(const struct hole_bytes *b, unsigned i, u8 out[256])
 {
 	if (b->n[i]) {
 		memcpy(out, b->v[i], b->n[i]);
+		if (i == 3)
+			qsort(out, b->n[i], 1, by_distance);
 		return b->n[i];
 	}
 	if (i < 2) {
@@ -153,6 +161,26 @@ static bool try_low(struct finder *f, u32 high, u64 *out)
 	return false;
 }
 
+/* Does any hole reach into the @n bytes at @at? */
+static bool any_in(const struct holes *h, u64 at, u64 n)
+{
+	for (size_t i = 0; i < h->n && at < USER_TOP; i++)
+		if (h->v[i].start < at + n && at < h->v[i].end)
+			return true;
+	return false;
+}
+
+static bool try_middle(struct finder *f, u32 high, u64 *out)
+{
+	for (unsigned b2 = 0; b2 < f->n[2]; b2++) {
+		u32 rel = high | (u32)f->c[2][b2] << 16;
+
+		if (any_in(f->h, f->next + (s64)(s32)rel, 1u << 16) && try_low(f, rel, out))
+			return true;
+	}
+	return false;
+}
+
 int hole_find(const struct holes *h, u64 next, const struct hole_bytes *bytes,
 	      size_t before, size_t size, unsigned skip, u64 *out)
 {
@@ -162,8 +190,8 @@ int hole_find(const struct holes *h, u64 next, const struct hole_bytes *bytes,
 	for (unsigned i = 0; i < 4; i++)
 		f.n[i] = choices(bytes, i, f.c[i]);
 	for (unsigned b3 = 0; b3 < f.n[3]; b3++)
-		for (unsigned b2 = 0; b2 < f.n[2]; b2++)
-			if (try_low(&f, (u32)f.c[3][b3] << 24 | (u32)f.c[2][b2] << 16, out))
-				return 0;
+		if (any_in(h, next + (s64)(s32)((u32)f.c[3][b3] << 24), 1u << 24) &&
+		    try_middle(&f, (u32)f.c[3][b3] << 24, out))
+			return 0;
 	return -ENOSPC;
 }

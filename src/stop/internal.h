@@ -118,6 +118,7 @@ int patch_add(struct stops *s, u64 addr, const u8 *now, u8 len) __must_check;
 /* Take out, put back, every patch that touches [@addr, @addr + @n). */
 int patch_lift(struct stops *s, u64 addr, size_t n) __must_check;
 int patch_lower(struct stops *s) __must_check;
+bool patch_starts(const struct stops *s, u64 addr);
 void patch_forget(struct stops *s);
 /* Lay the program's bytes over what was read from the task. */
 void patch_hide(const struct stops *s, u64 addr, u8 *buf, size_t n);
@@ -148,7 +149,10 @@ int tramp_push(struct stops *s) __must_check;
 u64 tramp_past(struct stops *s, u64 ip);
 /* First of all at every stop: s->now becomes the program's. *@arrived: the stop
  * was the trampoline's own, the thread stands before an instruction. */
-int tramp_settle(struct stops *s, const struct tracee_stop *st, bool *arrived) __must_check;
+int tramp_settle(struct stops *s, const struct tracee_stop *st, bool stepped,
+		 bool *arrived) __must_check;
+/* @ip is covered by a jump, in the middle of a displaced instruction. */
+bool tramp_inside(const struct stops *s, u64 ip);
 int tramp_emit(struct stops *s, struct tramp *t, struct wbuf *out) __must_check;
 /* The flags as lahf and seto %al leave them in ax; and back over @eflags. */
 u16 tramp_flags_pack(u64 eflags);

@@ -63,6 +63,14 @@ void patch_forget(struct stops *s)
 	s->n_patches = 0;
 }
 
+bool patch_starts(const struct stops *s, u64 addr)
+{
+	for (u32 i = 0; i < s->n_patches; i++)
+		if (s->patches[i].in && s->patches[i].addr == addr)
+			return true;
+	return false;
+}
+
 void patch_hide(const struct stops *s, u64 addr, u8 *buf, size_t n)
 {
 	for (u32 i = 0; i < s->n_patches; i++) {

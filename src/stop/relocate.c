@@ -177,6 +177,9 @@ enum cover code_cover(const struct code_window *w, unsigned at)
 {
 	int k = code_index(w, w->addr + at);
 
+	/* Code that may run without a lock jumps over the prefix. */
+	if (k < 0 && at && w->code[at - 1] == 0xf0)
+		return COVER_TRAP;
 	if (k < 0)
 		return COVER_FREE;
 	return !k || w->insns[k].hot ? COVER_JUMP : COVER_TRAP;

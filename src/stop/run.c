@@ -142,7 +142,7 @@ static int go(struct stops *s, bool *stepped, struct tracee_stop *st)
 
 	if (err)
 		return err;
-	*stepped = t && t->kind == SITE_INT3;
+	*stepped = (t && t->kind == SITE_INT3) || tramp_inside(s, s->now.r[X86_RIP]);
 	if (*stepped)
 		return step_once(s, st);
 	if (t && t->kind == SITE_HW) {
@@ -157,6 +157,21 @@ static int go(struct stops *s, bool *stepped, struct tracee_stop *st)
 	return err || s->dead ? err : now_load(s);
 }
 
+/*
+ * Code that need not lock jumps over the prefix: a breakpoint or jump on what
+ * follows it then turns the prefixed instruction into an invalid one.
+ */
+static bool is_lock_broken(struct stops *s, const struct tracee_stop *st)
+{
+	u64 ip = s->now.r[X86_RIP];
+	u8 b;
+
+	if (s->dead || st->kind != TRACEE_SIGNAL || st->sig != SIGILL ||
+	    !patch_starts(s, ip + 1))
+		return false;
+	return !stops_read(s, ip, &b, 1) && b == 0xf0;
+}
+
 static int run_on(struct stops *s, struct stop_result *res)
 {
 	bool stepped, arrived = false;
@@ -167,8 +182,13 @@ static int run_on(struct stops *s, struct stop_result *res)
 		err = s->dirty ? stops_arm(s) : 0;
 		if (!err)
 			err = go(s, &stepped, &res->stop);
+		if (!err && !stepped && is_lock_broken(s, &res->stop)) {
+			eval_moved(s);
+			stepped = true;
+			err = step_once(s, &res->stop);
+		}
 		if (!err && !s->dead)
-			err = tramp_settle(s, &res->stop, &arrived);
+			err = tramp_settle(s, &res->stop, stepped, &arrived);
 		if (err)
 			return err;
 		if (settle(s, stepped, arrived, res) == DONE)
@@ -188,7 +208,7 @@ static int run_step(struct stops *s, struct stop_result *res)
 	if (!err)
 		err = step_once(s, &res->stop);
 	if (!err && !s->dead)
-		err = tramp_settle(s, &res->stop, &arrived);
+		err = tramp_settle(s, &res->stop, true, &arrived);
 	if (err)
 		return err;
 	if (settle(s, true, arrived, res) == GO_ON || res->kind == STOPPED_COND)

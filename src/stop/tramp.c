@@ -160,8 +160,12 @@ static int map_region(struct stops *s, struct tramp *t)
 	return err;
 }
 
-/* What the displacement of the jump at offset @at may read. */
-static void allowed(const struct tramp *t, const bool *set, unsigned at,
+/*
+ * What the displacement of the jump at offset @at may read. Best is one that
+ * traps at each byte (@all): code entered in the middle of an instruction, as
+ * behind a lock prefix, is then seen, too.
+ */
+static void allowed(const struct tramp *t, const bool *set, unsigned at, bool all,
 		    struct hole_bytes *b)
 {
 	memset(b, 0, sizeof(*b));
@@ -174,7 +178,7 @@ static void allowed(const struct tramp *t, const bool *set, unsigned at,
 			b->v[i][0] = t->cover[k];
 		} else if (c == COVER_JUMP) {
 			b->v[i][0] = 0xe9;
-		} else if (c == COVER_TRAP) {
+		} else if (c == COVER_TRAP || all) {
 			b->n[i] = n_pun_bytes;
 			memcpy(b->v[i], pun_bytes, n_pun_bytes);
 		} else {
@@ -193,13 +197,13 @@ static void set_jump(struct tramp *t, bool *set, unsigned at, u64 to)
 }
 
 /* The trampoline at the @skip-th place that fits, and the stubs behind it. */
-static int try_place(struct stops *s, struct tramp *t, u32 size, unsigned skip)
+static int try_place(struct stops *s, struct tramp *t, u32 size, bool all, unsigned skip)
 {
 	bool set[WINDOW_COVER] = {false};
 	struct hole_bytes b;
 	int err;
 
-	allowed(t, set, 0, &b);
+	allowed(t, set, 0, all, &b);
 	err = hole_find(&s->holes, t->w.addr + JUMP_BYTES, &b, PAGE_BYTES, size, skip,
 			&t->code);
 	if (err)
@@ -214,7 +218,7 @@ static int try_place(struct stops *s, struct tramp *t, u32 size, unsigned skip)
 			continue;
 		if (t->n_stubs == TRAMP_STUBS)
 			return -E2BIG;
-		allowed(t, set, at, &b);
+		allowed(t, set, at, all, &b);
 		/* Not within the pages of the trampoline: skip on if it is. */
 		for (unsigned n = 0;; n++) {
 			err = hole_find(&s->holes, t->w.addr + at + JUMP_BYTES, &b, 0,
@@ -245,9 +249,13 @@ static int place(struct stops *s, struct tramp *t)
 			return err;
 		s->holes_known = true;
 	}
-	for (unsigned skip = 0; skip < 64; skip++) {
-		err = try_place(s, t, size, skip);
-		if (err != -EAGAIN)
+	for (int all = 1; all >= 0; all--) {
+		for (unsigned skip = 0; skip < 64; skip++) {
+			err = try_place(s, t, size, all, skip);
+			if (err != -EAGAIN)
+				break;
+		}
+		if (!err)
 			break;
 	}
 	if (err)
@@ -531,9 +539,9 @@ static bool bounce(struct stops *s, struct tramp *t, u64 ip)
 {
 	int k = code_index(&t->w, ip);
 
-	if (k <= 0)
+	if (ip <= t->w.addr || ip >= t->w.addr + t->w.cover)
 		return false;
-	if (++t->bounces == HOT_BOUNCES && !is_hot(s, ip)) {
+	if (++t->bounces == HOT_BOUNCES && k > 0 && !is_hot(s, ip)) {
 		s->hot[s->n_hot++ % ARRAY_SIZE(s->hot)] = ip;
 		s->dirty = true;
 	}
@@ -546,7 +554,24 @@ static bool bounce(struct stops *s, struct tramp *t, u64 ip)
 	return true;
 }
 
-int tramp_settle(struct stops *s, const struct tracee_stop *st, bool *arrived)
+bool tramp_inside(const struct stops *s, u64 ip)
+{
+	const struct tramp *t = of_window(s, ip);
+
+	return t && ip < t->w.addr + t->w.cover && code_index(&t->w, ip) < 0;
+}
+
+/* At a check: a word that it compares could not be read. */
+static bool in_check(const struct tramp *t, u32 off)
+{
+	for (int k = 0; k < t->w.n; k++)
+		if (t->insns[k].checked && off > t->insns[k].entry &&
+		    off < t->insns[k].copy)
+			return true;
+	return false;
+}
+
+int tramp_settle(struct stops *s, const struct tracee_stop *st, bool stepped, bool *arrived)
 {
 	u64 ip = s->now.r[X86_RIP];
 	const struct tramp *t;
@@ -560,6 +585,9 @@ int tramp_settle(struct stops *s, const struct tracee_stop *st, bool *arrived)
 	err = tramp_pull(s);
 	if (err)
 		return err;
+	/* A step runs the program's own bytes: whatever it met is real. */
+	if (!s->n_tramps || stepped)
+		return 0;
 	if (st->kind == TRACEE_SIGNAL && st->sig == SIGTRAP) {
 		t = hit_at(s, ip - 1);
 		if (t) {
@@ -578,5 +606,7 @@ int tramp_settle(struct stops *s, const struct tracee_stop *st, bool *arrived)
 	if (!t)
 		return 0;
 	s->placed = true;
+	if (st->kind == TRACEE_SIGNAL && (st->sig == SIGSEGV || st->sig == SIGBUS))
+		*arrived = in_check(t, ip - t->code);
 	return translate(s, t, ip - t->code);
 }

@@ -23,7 +23,7 @@
 
 #define TRAMP_CHECKS 20
 /* Bytes of code for a window of @w instructions with @c checks, at most. */
-#define TRAMP_BYTES(c, w) (512 + (c) * (448 + 2 * TRAMP_HASH_BYTES) + (w) * 96)
+#define TRAMP_BYTES(c, w) (512 + (c) * (448 + 2 * TRAMP_HASH_BYTES) + (w)*96)
 #define TRAMP_HASH_BYTES  1000
 
 struct tramp_check {
@@ -32,7 +32,7 @@ struct tramp_check {
 	u16 begin, inc, end; /* offsets: up to inc it has not been counted */
 	/* Here registers hold other things: all were as the condition says. */
 	u16 hash, hashed;
-	u64 pushed;	     /* the count that the data page was given */
+	u64 pushed; /* the count that the data page was given */
 };
 
 struct tramp_insn {

@@ -64,6 +64,10 @@ FN(memory, "1: incl (%rdi)\ncmpl $20,(%rdi)\njne 1b");
 FN(jumps,
    "mov $20,%ebx\nlea 3f(%rip),%rdx\n1: jmp 2f\nud2\n2: jmp *%rdx\nud2\n3: test $1,%bl\n"
    "jnz 4f\nadd $2,%eax\n4: sub $1,%ebx\njz 5f\njmp 1b\n5:");
+/* Entered behind a prefix, and in the middle of an instruction. */
+FN(overlap, "mov $20,%ebx\nmov $3,%eax\n1: test $1,%bl\njz 2f\nlock\n2: addl $1,(%rdi)\n"
+	    "test $3,%bl\njnz 3f+1\n3: mov $0x90c00190,%ecx\nlea 1(%rsi),%rsi\ndec %ebx\n"
+	    "jnz 1b\njmp 5f\n5:");
 FN(spin, "mov $1,%eax\n1: jmp 1b");
 
 static const struct fn {
@@ -79,8 +83,9 @@ static const struct fn {
 	  {"strings",  f_strings },
 	  {"pushes",   f_pushes  },
 	{"redzone",  f_redzone },
+	  {"overlap",  f_overlap },
 	  {"memory",   f_memory  },
-	  {"jumps",    f_jumps   },
+	{"jumps",	  f_jumps	 },
 };
 
 static pid_t child;
@@ -302,6 +307,10 @@ static void all_ips(enum stop_way way)
 			u64 ip = trace[at].r[X86_RIP];
 			int p = passes_of(ip, at + 1), all = passes_of(ip, n_trace);
 
+			/* In the operand of another instruction that runs, too:
+			 * nothing can be put there. */
+			if (memrchr((const void *)(ip - 4), 0xb9, 4))
+				continue;
 			/* The pass in the middle of each instruction's passes. */
 			if (p == (all + 1) / 2 && !trace_same[at])
 				each_ip(s, &fns[i], at, way);
@@ -449,6 +458,76 @@ static void test_watch(void **state)
 
 /* An endless loop that changes nothing ends with the budget, and nothing of
  * the interruption is left for later runs. */
+/* Steps through code that is armed all over see what they see without. */
+static void steps(enum stop_way way)
+{
+	struct stops_run_opts step = {.step = true};
+	struct stop_result res;
+	struct stops *s;
+	int id[64], n;
+
+	child_start();
+	assert_int_equal(stops_new(&s, child, way), 0);
+	for (size_t f = 0; f < ARRAY_SIZE(fns); f++) {
+		struct stop_cond c = {.count_only = true};
+
+		learn(&fns[f], s);
+		rewind_to(fns[f].code);
+		n = 0;
+		for (int at = 0; at < n_trace && n < 40; at++) {
+			c.ip = trace[at].r[X86_RIP];
+			if (!trace_same[at] && passes_of(c.ip, at + 1) == 1 && at % 3)
+				assert_int_equal(stops_add(s, &c, &id[n++]), 0);
+		}
+		for (int at = 1; at < n_trace; at++) {
+			assert_int_equal(stops_run(s, &step, &res), 0);
+			assert_int_equal(res.kind, STOPPED_STEP);
+			if (!regs_equal(&res.regs, &trace[at]))
+				fail_msg("%s: %s: step %d", stop_way_names[way],
+					 fns[f].name, at);
+		}
+		while (n)
+			stops_remove(s, id[--n]);
+	}
+	stops_free(s);
+	child_end();
+}
+
+static void test_steps(void **state)
+{
+	steps(STOP_PTRACE);
+	steps(STOP_TRAMPOLINE);
+}
+
+/* A word that cannot be read does not hold; the program does not notice. */
+static void words_unreadable(enum stop_way way)
+{
+	struct stop_cond c = {.ip = (u64)f_memory, .n_words = 1};
+	struct stops_run_opts look = {.look_here = true};
+	struct stop_result res;
+	struct stops *s;
+	int id;
+
+	child_start();
+	assert_int_equal(stops_new(&s, child, way), 0);
+	learn(&(struct fn){"memory", f_memory}, s);
+	rewind_to(f_memory);
+	c.words[0] = (struct point_word){0x10, 7};
+	assert_int_equal(stops_add(s, &c, &id), 0);
+	assert_int_equal(stops_run(s, &look, &res), 0);
+	assert_true(is_end(&res));
+	result_check(&truth, "unreadable word");
+	assert_int_equal(stops_count(s, id), 0);
+	stops_free(s);
+	child_end();
+}
+
+static void test_words_unreadable(void **state)
+{
+	words_unreadable(STOP_PTRACE);
+	words_unreadable(STOP_TRAMPOLINE);
+}
+
 static void test_budget(void **state)
 {
 	struct stops_run_opts o = {.budget_ns = 2 * NSEC_PER_MSEC}, on = {0};
@@ -492,6 +571,8 @@ int main(void)
 		cmocka_unit_test(test_plain_breakpoints),
 		cmocka_unit_test(test_look_here),
 		cmocka_unit_test(test_watch),
+		cmocka_unit_test(test_steps),
+		cmocka_unit_test(test_words_unreadable),
 		cmocka_unit_test(test_budget),
 	};
 
