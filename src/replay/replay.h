@@ -68,6 +68,8 @@ struct world {
 	u32 last_space;
 	u64 cost;	/* nanoseconds of replay from the beginning to here */
 	u64 start_cost; /* that at the last event */
+	u32 passed;	/* matches of the next event's point that were run past */
+	bool passing;	/* and the thread still stands at the last of them */
 };
 
 struct world *world_new(void);
@@ -135,8 +137,21 @@ int session_apply(struct timeline *t) __must_check;
 void session_forget(struct timeline *t);
 /* Does something run between the present and the place of @ev? */
 bool event_runs(const struct event *ev);
+/* Does @ev lie at a point? */
+bool session_is_point(const struct event *ev);
 /* Does the present stand at the point of the next event? Then it has arrived. */
 bool session_at_point(struct timeline *t);
+/*
+ * A loop that changes nothing has the state of a point once in each turn, and
+ * of a sample before the point perhaps only after the first match. So the
+ * present, which has arrived at a point, may go on to the next match; being
+ * there is the same.
+ */
+void session_pass(struct timeline *t);
+/* Do so at the first match of the point of event @number, whenever replay comes
+ * there. False: it is at no point, or known already. */
+bool session_make_late(struct timeline *t, u64 number);
+void session_forget_late(struct timeline *t, u64 number);
 /* session_run() to arrival, then session_apply(). 1: applied, 0: the end. */
 int session_step_event(struct timeline *t) __must_check;
 /* The thread that runs next, NULL at the end. */
@@ -374,10 +389,13 @@ struct timeline {
 	size_t n_brks, cap_brks;
 	int last_brk;
 	struct window win;
-	bool no_ckpts;	 /* while looking around, none are laid */
+	bool no_ckpts; /* while looking around, none are laid */
 	/* The entry stop of this call was asked for: stepping stops at it too, in
 	 * both directions, so that steps back are undone by as many forward. */
 	u64 entry_event;
+	u64 *late; /* events whose points are met at their second match */
+	size_t n_late, cap_late;
+	bool trial;	 /* not to come to the place of the next event is -ENOENT only */
 	u64 told_signal; /* this EV_SIGNAL was announced already */
 	struct diversion *diversion;
 };

@@ -206,6 +206,21 @@ int timeline_seek_event(struct timeline *t, u64 number)
 	return seek_event(t, MAX(number, t->begin));
 }
 
+/* @p was not met before the next event's point: perhaps it is in the next turn
+ * of a loop. */
+static int seek_late(struct timeline *t, const struct point *p)
+{
+	int err = seek_event(t, p->event);
+
+	t->trial = true;
+	if (!err)
+		err = seek_from_here(t, p);
+	t->trial = false;
+	if (err)
+		session_forget_late(t, p->event + 1);
+	return err;
+}
+
 int timeline_seek(struct timeline *t, const struct point *p)
 {
 	struct pos was = t->pos;
@@ -220,6 +235,8 @@ int timeline_seek(struct timeline *t, const struct point *p)
 	err = seek_event(t, p->event);
 	if (!err)
 		err = seek_from_here(t, p);
+	if (err == -ENOENT && session_make_late(t, p->event + 1))
+		err = seek_late(t, p);
 	if (err == -ENOENT) {
 		err2 = pos_goto(t, &was);
 		if (err2)

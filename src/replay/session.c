@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/log.h"
 #include "replay/replay.h"
 
@@ -44,9 +45,59 @@ const struct event *session_next(struct timeline *t, int *err)
 	return t->next;
 }
 
-static bool at_point(const struct event *ev)
+bool session_is_point(const struct event *ev)
 {
 	return ev->type == EV_SCHED || (ev->type == EV_SIGNAL && ev->where == WHERE_POINT);
+}
+
+static bool is_late(const struct timeline *t, u64 number)
+{
+	for (size_t i = 0; i < t->n_late; i++)
+		if (t->late[i] == number)
+			return true;
+	return false;
+}
+
+bool session_make_late(struct timeline *t, u64 number)
+{
+	struct trace_cursor *c;
+	const struct event *ev;
+	bool ok = false;
+
+	if (is_late(t, number) ||
+	    array_reserve(&t->late, &t->cap_late, t->n_late + 1, sizeof(t->late[0])) ||
+	    trace_cursor_new(t->reader, &c))
+		return false;
+	if (!trace_cursor_seek(c, number) && trace_cursor_next(c, &ev) == 1)
+		ok = session_is_point(ev);
+	trace_cursor_free(c);
+	if (ok)
+		t->late[t->n_late++] = number;
+	return ok;
+}
+
+void session_forget_late(struct timeline *t, u64 number)
+{
+	for (size_t i = 0; i < t->n_late; i++)
+		if (t->late[i] == number)
+			t->late[i] = t->late[--t->n_late];
+}
+
+void session_pass(struct timeline *t)
+{
+	t->now->arrived = false;
+	t->now->passed++;
+	t->now->passing = true;
+}
+
+/* The thread stands at the point of @ev: has it arrived? */
+static bool arrives(struct timeline *t, const struct event *ev)
+{
+	if (!t->now->passed && is_late(t, ev->number))
+		session_pass(t);
+	else
+		t->now->arrived = true;
+	return t->now->arrived;
 }
 
 bool event_runs(const struct event *ev)
@@ -150,11 +201,13 @@ static int arrive(struct timeline *t, const struct event *ev, struct thread *th,
 {
 	char got[64], diff[400];
 
+	if (t->trial && session_is_point(ev))
+		return -ENOENT;
 	if (!expected_stop(ev, &res->stop)) {
 		describe(res, got, sizeof(got));
 		return diverge(t, ev, &th->regs,
-			       at_point(ev) ? "the point was not met"
-					    : "something else came",
+			       session_is_point(ev) ? "the point was not met"
+						    : "something else came",
 			       "%s", got);
 	}
 	/* `syscall` copies the flags to r11: a single step would be seen there. */
@@ -189,12 +242,9 @@ static int see_stop(struct timeline *t, const struct event *ev, struct thread *t
 		err = target_check(t, &t->point, th);
 		if (err < 0)
 			return err;
-		if (err) {
-			t->now->arrived = true;
-			if (!res->conds) {
-				r->end = RUN_ARRIVED;
-				return 0;
-			}
+		if (err && arrives(t, ev) && !res->conds) {
+			r->end = RUN_ARRIVED;
+			return 0;
 		}
 		if (!res->conds)
 			return 1;
@@ -218,10 +268,10 @@ bool session_at_point(struct timeline *t)
 	const struct event *ev = session_next(t, &err);
 	struct thread *th = ev ? world_thread(t->now, ev->tid) : NULL;
 
-	if (!th || t->point_cond < 0 || !at_point(ev))
+	if (!th || t->point_cond < 0 || !session_is_point(ev))
 		return false;
-	if (target_here(&t->point, th) == 1)
-		t->now->arrived = true;
+	if (!t->now->passing && target_here(&t->point, th) == 1)
+		return arrives(t, ev);
 	return t->now->arrived;
 }
 
@@ -274,16 +324,15 @@ int session_run(struct timeline *t, const struct stops_run_opts *opts, struct ru
 	if (!th)
 		return diverge(t, ev, NULL, "no such thread", "of process %u", ev->pid);
 	err = space_load(th, t->opts.force);
-	if (!err && at_point(ev))
+	if (!err && session_is_point(ev))
 		err = arm_point(t, ev, th);
 	if (err)
 		return err;
 	t->now->tid = th->tid;
 	/* Nothing need run: preempted again at once. */
-	if (at_point(ev) && target_here(&t->point, th) == 1) {
-		t->now->arrived = true;
+	if (session_is_point(ev) && !t->now->passing && target_here(&t->point, th) == 1 &&
+	    arrives(t, ev))
 		return 0;
-	}
 	do {
 		u64 from = now_ns();
 
@@ -293,6 +342,7 @@ int session_run(struct timeline *t, const struct stops_run_opts *opts, struct ru
 		if (err)
 			return err;
 		t->strayed = true;
+		t->now->passing = false;
 		t->now->cost += now_ns() - from;
 		th->regs = r->res.regs;
 		th->fresh = false;
@@ -401,6 +451,8 @@ int session_apply(struct timeline *t)
 		th->in_call = ev->type == EV_ENTER;
 	w->tid = ev->tid;
 	w->arrived = false;
+	w->passed = 0;
+	w->passing = false;
 	w->event = ev->number;
 	w->time_ns = ev->time_ns;
 	w->cost += EVENT_NS;

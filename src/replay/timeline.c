@@ -85,6 +85,7 @@ void timeline_close(struct timeline *t)
 	window_drop(t);
 	free(t->win.r);
 	free(t->brks);
+	free(t->late);
 	ckpt_free_all(t);
 	world_free(t->now);
 	host_kill(t->seed);

@@ -16,8 +16,9 @@
 #include "base/log.h"
 #include "replay/replay.h"
 
-#define AHEAD	  3  /* samples armed that are still to come */
-#define MAX_ARMED 24 /* with those that were passed over */
+#define AHEAD	  3    /* samples armed that are still to come */
+#define MATCHES	  1000 /* and no more are counted of one sample: each costs a stop */
+#define MAX_ARMED 24   /* with those that were passed over */
 
 struct entry {
 	u64 event, number;
@@ -147,7 +148,9 @@ static int check(struct verify *v, struct pending *p)
 			target_explain(&p->g, v->th, p->why, sizeof(p->why));
 		return 0;
 	}
-	if (!p->matches++)
+	if (++p->matches == MATCHES)
+		disarm(v, p);
+	if (p->matches == 1)
 		for (struct pending *q = v->p; q < p; q++)
 			if (q->id >= 0 && q->matches)
 				disarm(v, q);
@@ -208,12 +211,40 @@ static int look(struct verify *v, u64 conds)
 	return err;
 }
 
+/*
+ * The thread has come to the next event's point: is another turn worth it, to
+ * meet samples that were not met? Yes as long as each turn meets some; those
+ * that were armed in one that met none do not come.
+ */
+static bool turns(struct verify *v, size_t *met)
+{
+	size_t now = 0, left = 0, before = *met;
+	int err;
+	const struct event *ev = session_next(v->t, &err);
+
+	for (size_t i = 0; i < v->n_p; i++)
+		now += v->p[i].matches > 0;
+	if (!ev || !session_is_point(ev) || now == v->n_p)
+		return false;
+	*met = now;
+	if (!v->t->trial || now > before)
+		return true;
+	for (size_t i = 0; i < v->armed; i++)
+		if (v->p[i].id >= 0 && !v->p[i].matches)
+			disarm(v, &v->p[i]);
+	for (size_t i = v->armed; i < v->n_p; i++)
+		left++;
+	return left > 0;
+}
+
 static int run_interval(struct verify *v)
 {
 	struct stops_run_opts o = {0};
 	struct timeline *t = v->t;
 	struct run_result r;
 	u64 end = trace_reader_end(t->reader)->time_ns;
+	struct world *there = NULL; /* at the next event's point */
+	size_t met = 0;
 	int err;
 
 	/* Where a cut recording ends nothing else stops a loop. */
@@ -230,6 +261,12 @@ static int run_interval(struct verify *v)
 		err = arm_ahead(v);
 		if (!err)
 			err = session_run(t, &o, &r);
+		if (!err && r.end == RUN_ARRIVED && turns(v, &met)) {
+			err = there ? 0 : world_fork(t->now, &there);
+			t->trial = true;
+			session_pass(t);
+			continue;
+		}
 		if (err || r.end != RUN_STOP)
 			break;
 		if (r.res.kind == STOPPED_COND)
@@ -240,6 +277,12 @@ static int run_interval(struct verify *v)
 	for (size_t i = 0; i < v->armed; i++)
 		if (v->p[i].id >= 0)
 			disarm(v, &v->p[i]);
+	t->trial = false;
+	if (there) {
+		ckpt_enter(t, there);
+		v->th = NULL;
+		err = err == -ENOENT ? 0 : err;
+	}
 	return err;
 }
 

@@ -388,6 +388,8 @@ int world_fork(struct world *from, struct world **out)
 	w->time_ns = from->time_ns;
 	w->tid = from->tid;
 	w->arrived = from->arrived;
+	w->passed = from->passed;
+	w->passing = from->passing;
 	w->last_space = from->last_space;
 	w->cost = from->cost;
 	w->start_cost = from->start_cost;
