@@ -240,6 +240,16 @@ out:
 	return err;
 }
 
+/* Once all is packed, a tail is of no more use. */
+static int close_stream(struct trace_writer *w, struct stream_writer *s, const char *tail)
+{
+	int err = stream_writer_close(s);
+
+	if (!err)
+		unlinkat(w->dirfd, tail, 0);
+	return err;
+}
+
 int trace_writer_close(struct trace_writer *w, const struct trace_end *end)
 {
 	struct trace_end e = *end;
@@ -248,20 +258,15 @@ int trace_writer_close(struct trace_writer *w, const struct trace_end *end)
 
 	e.events = stream_writer_count(w->events);
 	e.samples = stream_writer_count(w->samples);
-	err2 = stream_writer_close(w->events);
+	err2 = close_stream(w, w->events, "events.tail");
 	err = err ? err : err2;
-	err2 = stream_writer_close(w->samples);
+	err2 = close_stream(w, w->samples, "samples.tail");
 	err = err ? err : err2;
 	e.clean = e.clean && !err;
 	if (err && !e.why[0]) {
 		snprintf(why, sizeof(why), "the trace could not be written: %s",
 			 strerror(-err));
 		e.why = why;
-	}
-	/* Once both streams are packed, the tails are of no more use. */
-	if (!err) {
-		unlinkat(w->dirfd, "events.tail", 0);
-		unlinkat(w->dirfd, "samples.tail", 0);
 	}
 	err2 = write_end(w, &e);
 	if (err2 && !err) {
