@@ -33,12 +33,15 @@ static void show_json(struct listing *l, const char *path, bool latest,
 	json_u64(&l->j, "samples", e->samples);
 	json_u64(&l->j, "bytes", trace_dir_size(path));
 	json_bool(&l->j, "complete", e->clean && !e->why[0]);
+	json_bool(&l->j, "recording", trace_dir_is_live(path));
 	json_bool(&l->j, "latest", latest);
 	json_end(&l->j);
 }
 
-static const char *state(const struct trace_end *e)
+static const char *state(const char *path, const struct trace_end *e)
 {
+	if (trace_dir_is_live(path))
+		return "recording";
 	if (!e->clean)
 		return "interrupted";
 	return e->why[0] ? "ended early" : "complete";
@@ -60,7 +63,7 @@ static void show_row(struct listing *l, const char *path, bool latest,
 	term_table_cell(l->t, "%" PRIu64, e->events);
 	term_table_cell(l->t, "%" PRIu64, e->samples);
 	term_table_cell(l->t, "%.1f", trace_dir_size(path) / 1048576.0);
-	term_table_cell(l->t, "%s", state(e));
+	term_table_cell(l->t, "%s", state(path, e));
 	term_table_cell(l->t, "%s", term_clean(m->args, args, sizeof(args)));
 	if (!e->clean || e->why[0])
 		term_table_style(l->t, TERM_YELLOW);
@@ -146,16 +149,14 @@ const struct cmd cmd_list = {
 	.args = "[--json]",
 	.summary = "list the traces there are, oldest first",
 	.help = "  --json  an array of objects with the keys name, path, program,\n"
-		"          start_time_ns, duration_ns, events, samples, bytes, complete, "
-		"latest\n"
+		"          start_time_ns, duration_ns, events, samples, bytes, complete,\n"
+		"          recording, latest\n"
 		"\n"
 		"The one marked * is the latest: verbs that take a trace use it by "
 		"default.\n"
-		"STATE is complete; ended early, if the recorder gave up and says why in\n"
-		"'playhead info'; or interrupted, if it was killed: what was recorded "
-		"until\n"
-		"then replays. MIB leaves out files that the trace shares with the system "
-		"by hard "
-		"links.\n",
+		"STATE is complete; recording, as long as it grows; ended early, if the\n"
+		"recorder gave up ('playhead info' says why); or interrupted, if it was\n"
+		"killed. Of those, what was recorded until then replays. MIB leaves out\n"
+		"files that the trace shares with the system by hard links.\n",
 	.run = run,
 };

@@ -24,7 +24,9 @@ static int run(int argc, char **argv)
 
 		if (!err) {
 			err = trace_dir_remove(path);
-			if (err)
+			if (err == -EBUSY)
+				log_error("%s is being recorded", path);
+			else if (err)
 				log_error("cannot remove %s: %s", path, strerror(-err));
 		}
 		if (err)
@@ -37,6 +39,8 @@ const struct cmd cmd_rm = {
 	.name = "rm",
 	.args = "TRACE...",
 	.summary = "remove traces",
-	.help = "What is not a trace is left alone.\n",
+	.help = "TRACE is a folder or a name that 'playhead list' shows. What is not\n"
+		"a trace, and one that is being recorded, is left alone. If the latest\n"
+		"goes, the newest of those left takes its place.\n",
 	.run = run,
 };

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <ftw.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -107,6 +109,19 @@ int trace_dir_each(int (*fn)(void *ctx, const char *path, bool latest), void *ct
 	return err;
 }
 
+bool trace_dir_is_live(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	bool live;
+
+	if (fd < 0)
+		return false;
+	/* The lock goes with its recorder, however that ends. */
+	live = flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK;
+	close(fd);
+	return live;
+}
+
 static int unlink_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)
 {
 	return remove(path) ? -errno : 0;
@@ -142,6 +157,8 @@ int trace_dir_remove(const char *path)
 		return -errno;
 	if (!is_trace(real, &born))
 		return -EINVAL;
+	if (trace_dir_is_live(real))
+		return -EBUSY;
 	err = nftw(real, unlink_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
 	if (err)
 		return err < -1 ? err : -errno;

@@ -32,8 +32,10 @@ int trace_dir_find(const char *given, char *out, size_t n) __must_check;
  */
 int trace_dir_each(int (*fn)(void *ctx, const char *path, bool latest),
 		   void *ctx) __must_check;
+/* Is a recorder at work on the trace at @path? */
+bool trace_dir_is_live(const char *path);
 /* Remove a trace and all below it; `latest` then points at the newest left.
- * -EINVAL: it is not a trace, nothing is touched. */
+ * -EINVAL: it is not a trace, -EBUSY: it is live; nothing is touched. */
 int trace_dir_remove(const char *path) __must_check;
 /* Bytes on disk below @path. */
 u64 trace_dir_size(const char *path);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
@@ -100,6 +101,9 @@ int trace_writer_new(struct trace_writer **out, const char *dir,
 	w->tables = -1;
 	w->end = -1;
 	w->dirfd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	/* Tells others that it is live; some filesystems have no locks. */
+	if (w->dirfd >= 0 && flock(w->dirfd, LOCK_EX | LOCK_NB))
+		log_debug("%s cannot be locked: %s", dir, strerror(errno));
 	err = w->dirfd < 0 ? -errno : write_meta(w->dirfd, meta);
 	if (!err) {
 		w->tables =

@@ -156,6 +156,22 @@ static void what_is_no_trace_is_left_alone(void **state)
 	log_set_level(LOG_INFO);
 }
 
+static void what_is_being_recorded_is_not_removed(void **state)
+{
+	struct trace_end end = {.clean = true, .why = ""};
+	struct trace_writer *w;
+	char path[PATH_MAX];
+
+	assert_int_equal(trace_dir_create(NULL, "live", path, PATH_MAX), 0);
+	assert_int_equal(trace_writer_new(&w, path, &meta), 0);
+	assert_true(trace_dir_is_live(path));
+	assert_int_equal(trace_dir_remove(path), -EBUSY);
+	assert_int_equal(trace_writer_close(w, &end), 0);
+	assert_false(trace_dir_is_live(path));
+	assert_int_equal(trace_dir_remove(path), 0);
+	assert_false(trace_dir_is_live(path));
+}
+
 /* A folder here that only has the same name does not hide a trace. */
 static void a_folder_here_does_not_hide_a_trace(void **state)
 {
@@ -379,6 +395,7 @@ int main(void)
 		cmocka_unit_test(traces_are_numbered_and_removed),
 		cmocka_unit_test(odd_names_are_listed),
 		cmocka_unit_test(what_is_no_trace_is_left_alone),
+		cmocka_unit_test(what_is_being_recorded_is_not_removed),
 		cmocka_unit_test(a_folder_here_does_not_hide_a_trace),
 		cmocka_unit_test(a_file_is_kept_once_and_as_it_was),
 		cmocka_unit_test(a_change_that_no_time_tells_is_seen),
