@@ -45,10 +45,11 @@ static __always_inline enum verdict cond_eval(const struct bpf_stop_cond *c, con
 	enum verdict v = HOLDS;
 	u64 diff = 0;
 
-	if (c->match_regs) {
+	if (c->compare) {
 #pragma unroll
 		for (int i = 0; i < BPF_STOP_REGS; i++)
-			diff |= c->regs[i] ^ r[i];
+			if (c->compare & 1u << i)
+				diff |= c->regs[i] ^ r[i];
 		if (diff)
 			return HOLDS_NOT;
 	}

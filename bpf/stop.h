@@ -20,7 +20,7 @@ struct bpf_stop_word {
 
 struct bpf_stop_cond {
 	u64 regs[BPF_STOP_REGS];
-	u32 match_regs;
+	u32 compare; /* bit i: regs[i] must be equal */
 	u32 n_words;
 	struct bpf_stop_word words[BPF_STOP_WORDS];
 	u64 count; /* how often it held: written by the program */

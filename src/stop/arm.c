@@ -68,6 +68,31 @@ static int site_arm_int3(struct stops *s, struct site *t)
 	return 0;
 }
 
+static bool is_plain(const struct stops *s, const struct site *t)
+{
+	for (int i = 0; i < STOPS_MAX_CONDS; i++) {
+		const struct stop_cond *c = &s->conds[i].c;
+
+		if (t->conds & 1UL << i && !c->match_regs && !c->n_words && !c->pass &&
+		    !c->count_only)
+			return true;
+	}
+	return t->execs;
+}
+
+/* Setting BPF up costs milliseconds: where few pass, int3 is cheaper. */
+static bool bpf_wanted(const struct stops *s, const struct site *t)
+{
+	if (is_plain(s, t))
+		return false;
+	if (s->force == STOP_BPF)
+		return true;
+	for (u32 i = 0; i < ARRAY_SIZE(s->busy) && s->force == STOP_AUTO; i++)
+		if (s->busy[i] == t->ip)
+			return true;
+	return false;
+}
+
 /* *@n: how many sites from @t on are served now. */
 static int site_arm(struct stops *s, struct site *t, u32 *n)
 {
@@ -84,6 +109,10 @@ static int site_arm(struct stops *s, struct site *t, u32 *n)
 		return 0;
 	}
 	*n = 1;
+	if (bpf_wanted(s, t) && !bpf_arm(s, t)) {
+		site_set_way(s, t, STOP_BPF);
+		return 0;
+	}
 	err = site_arm_int3(s, t);
 	if (!err)
 		site_set_way(s, t, STOP_PTRACE);
@@ -122,6 +151,7 @@ int stops_clean(struct stops *s)
 		if (!err)
 			err = err2;
 	}
+	bpf_disarm(s);
 	err2 = tramp_disarm(s);
 	if (!err)
 		err = err2;

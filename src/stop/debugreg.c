@@ -28,19 +28,28 @@ static int poke(struct stops *s, int reg, u64 v)
 	return ptrace(PTRACE_POKEUSER, s->tid, DR_OFFSET(reg), v) ? -errno : 0;
 }
 
-int debugreg_alloc(struct stops *s, enum watch_kind kind, u64 addr, u32 len, int owner)
+int debugreg_take(struct stops *s, int owner)
 {
 	for (int i = 0; i < 4; i++) {
 		if (s->dr_owner[i] != DR_FREE)
 			continue;
 		s->dr_owner[i] = owner;
-		s->dr[i] = addr;
 		s->dr7 &= DR7_CLEAR(i);
-		s->dr7 |= DR7_ENABLE(i);
-		s->dr7 |= (u64)(len_code[len] << 2 | rw_code[kind]) << DR7_RW_SHIFT(i);
 		return i;
 	}
 	return -ENOSPC;
+}
+
+int debugreg_alloc(struct stops *s, enum watch_kind kind, u64 addr, u32 len, int owner)
+{
+	int i = debugreg_take(s, owner);
+
+	if (i < 0)
+		return i;
+	s->dr[i] = addr;
+	s->dr7 |= DR7_ENABLE(i);
+	s->dr7 |= (u64)(len_code[len] << 2 | rw_code[kind]) << DR7_RW_SHIFT(i);
+	return i;
 }
 
 void debugreg_free(struct stops *s, int slot)

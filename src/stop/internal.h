@@ -56,15 +56,17 @@ enum site_kind {
 	SITE_NONE,  /* not armed */
 	SITE_TRAMP, /* a check in a trampoline */
 	SITE_INT3,  /* a breakpoint byte, stepped over with the byte out */
+	SITE_BPF,   /* a debug register with a BPF program behind it */
 	SITE_HW,    /* a debug register: the bytes cannot be written */
 };
 
 struct site {
 	u64 ip;
 	enum site_kind kind;
-	int slot;  /* SITE_HW: debug register */
-	u64 conds; /* bit i: condition i is here */
-	u32 execs; /* bit i: execution watch i is here */
+	int slot;   /* SITE_HW: debug register; SITE_BPF: of bpf.c */
+	u32 passes; /* SITE_INT3: that did not stop */
+	u64 conds;  /* bit i: condition i is here */
+	u32 execs;  /* bit i: execution watch i is here */
 };
 
 struct stops {
@@ -97,6 +99,11 @@ struct stops {
 	bool placed;	/* conditions' seen flags are right for s->now */
 	bool tramp_hit; /* translating a stop at a check's int3 */
 
+	u64 busy[64]; /* sites whose int3 costs too much */
+	u32 n_busy;
+	struct bpf_stops *bpf; /* bpf.c's own, NULL until used */
+	bool bpf_failed;
+
 	u64 dr[4];
 	u64 dr7;
 	bool dr_set;	    /* some debug register is in use in the task */
@@ -112,6 +119,7 @@ struct stops {
 
 #define DR_FREE (-1)
 #define DR_SITE (-2)
+#define DR_BPF	(-3)
 
 /* patch.c: the bytes of ours in the task */
 int patch_add(struct stops *s, u64 addr, const u8 *now, u8 len) __must_check;
@@ -158,7 +166,20 @@ int tramp_emit(struct stops *s, struct tramp *t, struct wbuf *out) __must_check;
 u16 tramp_flags_pack(u64 eflags);
 u64 tramp_flags_unpack(u64 eflags, u64 saved);
 
+/* bpf.c */
+int bpf_arm(struct stops *s, struct site *site) __must_check;
+void bpf_disarm(struct stops *s);
+void bpf_fini(struct stops *s);
+/* Counts from, and to, the program. */
+void bpf_pull(struct stops *s);
+void bpf_push(struct stops *s);
+/* The program has looked at the conditions of @site, where the task stands. */
+void bpf_settle(struct stops *s, const struct site *site);
+int bpf_probe(char *why, size_t n) __must_check;
+
 /* debugreg.c */
+/* A register for someone who loads it by other means. */
+int debugreg_take(struct stops *s, int owner) __must_check;
 int debugreg_alloc(struct stops *s, enum watch_kind kind, u64 addr, u32 len,
 		   int owner) __must_check;
 void debugreg_free(struct stops *s, int slot);

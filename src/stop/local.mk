@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 libplayhead_a_SOURCES += \
 	src/stop/arm.c \
+	src/stop/bpf.c \
 	src/stop/debugreg.c \
 	src/stop/eval.c \
 	src/stop/hole.c src/stop/hole.h \
@@ -24,4 +25,5 @@ endif
 
 if HAVE_BPF
 BPF_SKELETONS += bpf/stop.skel.h
+src/stop/bpf.$(OBJEXT): bpf/stop.skel.h
 endif

@@ -25,11 +25,16 @@ int now_load(struct stops *s)
 
 int now_store(struct stops *s)
 {
+	const struct site *t = site_at(s, s->now.r[X86_RIP]);
+	struct regs r = s->now;
 	int err;
 
-	if (s->now_set)
+	/* A breakpoint register at rip must not fire: it has been looked at. */
+	if (t && (t->kind == SITE_HW || t->kind == SITE_BPF))
+		r.r[X86_EFLAGS] |= EFLAGS_RF;
+	else if (s->now_set)
 		return 0;
-	err = tracee_set_regs(s->tid, &s->now);
+	err = tracee_set_regs(s->tid, &r);
 	s->now_set = !err;
 	return err;
 }
@@ -39,6 +44,10 @@ static void now_move(struct stops *s, u64 ip)
 	s->now.r[X86_RIP] = ip;
 	s->now_set = false;
 }
+
+#ifndef TRAP_PERF
+#define TRAP_PERF 6 /* younger than glibc 2.36 */
+#endif
 
 /* What comes of a stop: go on, or @res is filled. */
 enum outcome { GO_ON, DONE };
@@ -85,6 +94,17 @@ static enum outcome settle_debugreg(struct stops *s, u32 fired, struct stop_resu
 	return exec ? arrive(s, res) : GO_ON;
 }
 
+/* Many stops for nothing: another way is worth its price. */
+#define BUSY_PASSES 200
+
+static void note_pass(struct stops *s, struct site *t)
+{
+	if (s->force != STOP_AUTO || ++t->passes != BUSY_PASSES)
+		return;
+	s->busy[s->n_busy++ % ARRAY_SIZE(s->busy)] = t->ip;
+	s->dirty = true;
+}
+
 static enum outcome settle_trap(struct stops *s, bool stepped, struct stop_result *res)
 {
 	siginfo_t si = {0};
@@ -100,13 +120,31 @@ static enum outcome settle_trap(struct stops *s, bool stepped, struct stop_resul
 		return done(res, STOPPED_OTHER);
 	if (stepped && si.si_code == TRAP_TRACE)
 		return arrive(s, res);
+	t = site_at(s, s->now.r[X86_RIP]);
+	if (si.si_code == TRAP_PERF && t && t->kind == SITE_BPF) {
+		eval_moved(s);
+		bpf_settle(s, t);
+		return arrive(s, res);
+	}
 	t = site_at(s, s->now.r[X86_RIP] - 1);
 	if (si.si_code == SI_KERNEL && t && t->kind == SITE_INT3) {
 		now_move(s, t->ip);
 		eval_moved(s);
+		note_pass(s, t);
 		return arrive(s, res);
 	}
 	return done(res, STOPPED_OTHER);
+}
+
+/* Interrupted after the breakpoint here was taken, and passed by the program. */
+static void settle_rf(struct stops *s)
+{
+	struct site *t = site_at(s, s->now.r[X86_RIP]);
+
+	if (!t || t->kind != SITE_BPF)
+		return;
+	eval_moved(s);
+	bpf_settle(s, t);
 }
 
 static enum outcome settle(struct stops *s, bool stepped, bool arrived,
@@ -124,6 +162,8 @@ static enum outcome settle(struct stops *s, bool stepped, bool arrived,
 		/* RF: the breakpoint here has already been taken. */
 		if (!stepped && !s->rf && !s->placed)
 			eval_moved(s);
+		if (!stepped && s->rf)
+			settle_rf(s);
 		return arrive(s, res) == DONE ? DONE : done(res, STOPPED_TIME);
 	}
 	if (st->kind == TRACEE_SIGNAL && st->sig == SIGTRAP)
@@ -145,10 +185,7 @@ static int go(struct stops *s, bool *stepped, struct tracee_stop *st)
 	*stepped = (t && t->kind == SITE_INT3) || tramp_inside(s, s->now.r[X86_RIP]);
 	if (*stepped)
 		return step_once(s, st);
-	if (t && t->kind == SITE_HW) {
-		s->now.r[X86_EFLAGS] |= EFLAGS_RF;
-		s->now_set = false;
-	}
+	bpf_push(s);
 	if (past != s->now.r[X86_RIP])
 		now_move(s, past);
 	err = now_store(s);
@@ -191,6 +228,7 @@ static int run_on(struct stops *s, struct stop_result *res)
 			err = tramp_settle(s, &res->stop, stepped, &arrived);
 		if (err)
 			return err;
+		bpf_pull(s);
 		if (settle(s, stepped, arrived, res) == DONE)
 			return 0;
 		if (wait_over(s)) {
@@ -205,12 +243,14 @@ static int run_step(struct stops *s, struct stop_result *res)
 	bool arrived = false;
 	int err = tramp_push(s);
 
+	bpf_push(s);
 	if (!err)
 		err = step_once(s, &res->stop);
 	if (!err && !s->dead)
 		err = tramp_settle(s, &res->stop, true, &arrived);
 	if (err)
 		return err;
+	bpf_pull(s);
 	if (settle(s, true, arrived, res) == GO_ON || res->kind == STOPPED_COND)
 		res->kind = STOPPED_STEP;
 	return 0;

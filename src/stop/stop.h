@@ -86,6 +86,11 @@ u64 stops_count(struct stops *s, int id);
 /* The way that serves condition @id once it has been run. */
 enum stop_way stops_way(struct stops *s, int id);
 
+/*
+ * Does @way work on this machine? 0, or -errno with the reason in @why.
+ */
+int stops_probe(enum stop_way way, char *why, size_t n) __must_check;
+
 struct stops_run_opts {
 	bool step; /* one instruction (a rep prefix: one iteration) */
 	/* A condition whose ip is the current rip: true: it is looked at before

@@ -36,6 +36,7 @@ void stops_free(struct stops *s)
 		return;
 	if (stops_clean(s))
 		log_debug("task %d: left with stops armed", s->tid);
+	bpf_fini(s);
 	wait_fini(s);
 	free(s);
 }

@@ -238,6 +238,8 @@ static void run_to_end(struct stops *s, const char *what)
 	result_check(&truth, what);
 }
 
+static int ways[NR_STOP_WAYS]; /* how often each has served */
+
 /* Run from the start with @c; it must stop at trace[@at] and not before. */
 static void expect_at(struct stops *s, const struct fn *f, const struct stop_cond *c,
 		      int at, const char *what)
@@ -260,6 +262,7 @@ static void expect_at(struct stops *s, const struct fn *f, const struct stop_con
 		fail_msg("%s: state: %s", what, diff);
 	if (stops_count(s, nid) != (u64)want)
 		fail_msg("%s: %lu passes, not %d", what, stops_count(s, nid), want);
+	ways[stops_way(s, id)]++;
 	stops_remove(s, id);
 	run_to_end(s, what);
 	want = passes_of(c->ip, n_trace);
@@ -299,6 +302,7 @@ static void all_ips(enum stop_way way)
 {
 	struct stops *s;
 
+	memset(ways, 0, sizeof(ways));
 	child_start();
 	assert_int_equal(stops_new(&s, child, way), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(fns); i++) {
@@ -316,6 +320,10 @@ static void all_ips(enum stop_way way)
 				each_ip(s, &fns[i], at, way);
 		}
 	}
+	print_message("%s served %d, %s %d\n", stop_way_names[way], ways[way],
+		      stop_way_names[STOP_PTRACE], ways[STOP_PTRACE]);
+	/* It is the way asked for that was tested. */
+	assert_true(ways[way] > ways[STOP_PTRACE] || way == STOP_PTRACE);
 	stops_free(s);
 	child_end();
 }
@@ -328,6 +336,22 @@ static void test_ptrace(void **state)
 static void test_trampoline(void **state)
 {
 	all_ips(STOP_TRAMPOLINE);
+}
+
+static bool bpf_works(void)
+{
+	char why[200];
+
+	if (!stops_probe(STOP_BPF, why, sizeof(why)))
+		return true;
+	print_message("no BPF here: %s\n", why);
+	return false;
+}
+
+static void test_bpf(void **state)
+{
+	if (bpf_works())
+		all_ips(STOP_BPF);
 }
 
 static void test_plain_breakpoints(void **state)
@@ -497,6 +521,8 @@ static void test_steps(void **state)
 {
 	steps(STOP_PTRACE);
 	steps(STOP_TRAMPOLINE);
+	if (bpf_works())
+		steps(STOP_BPF);
 }
 
 /* A word that cannot be read does not hold; the program does not notice. */
@@ -526,6 +552,8 @@ static void test_words_unreadable(void **state)
 {
 	words_unreadable(STOP_PTRACE);
 	words_unreadable(STOP_TRAMPOLINE);
+	if (bpf_works())
+		words_unreadable(STOP_BPF);
 }
 
 static void test_budget(void **state)
@@ -566,13 +594,10 @@ static void test_budget(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ptrace),
-		cmocka_unit_test(test_trampoline),
-		cmocka_unit_test(test_plain_breakpoints),
-		cmocka_unit_test(test_look_here),
-		cmocka_unit_test(test_watch),
-		cmocka_unit_test(test_steps),
-		cmocka_unit_test(test_words_unreadable),
+		cmocka_unit_test(test_ptrace),	  cmocka_unit_test(test_trampoline),
+		cmocka_unit_test(test_bpf),	  cmocka_unit_test(test_plain_breakpoints),
+		cmocka_unit_test(test_look_here), cmocka_unit_test(test_watch),
+		cmocka_unit_test(test_steps),	  cmocka_unit_test(test_words_unreadable),
 		cmocka_unit_test(test_budget),
 	};
 
