@@ -23,10 +23,28 @@ static int add(struct holes *h, u64 start, u64 end)
 	return err;
 }
 
+static int add_code(struct holes *h, u64 start, u64 end)
+{
+	int err = array_reserve(&h->code, &h->cap_code, h->n_code + 1, sizeof(*h->code));
+
+	if (!err)
+		h->code[h->n_code++] = (struct hole){start, end};
+	return err;
+}
+
+bool holes_writable(const struct holes *h, u64 addr)
+{
+	for (size_t i = 0; i < h->n_code; i++)
+		if (addr >= h->code[i].start && addr < h->code[i].end)
+			return false;
+	return true;
+}
+
 int holes_read(struct holes *h, pid_t tid, u64 rsp)
 {
 	char path[32], line[512];
 	u64 start, end, last = 0;
+	char prot[5];
 	int err = 0;
 	FILE *f;
 
@@ -36,9 +54,11 @@ int holes_read(struct holes *h, pid_t tid, u64 rsp)
 	if (!f)
 		return -errno;
 	while (!err && fgets(line, sizeof(line), f)) {
-		if (sscanf(line, "%" SCNx64 "-%" SCNx64, &start, &end) != 2)
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s", &start, &end, prot) != 3)
 			continue;
-		if (start >= USER_TOP)
+		if (prot[1] == '-' && prot[2] == 'x')
+			err = add_code(h, start, end);
+		if (err || start >= USER_TOP)
 			break;
 		/* A stack grows down into what is free below it. */
 		if (rsp >= start && rsp < end)
@@ -56,6 +76,7 @@ int holes_read(struct holes *h, pid_t tid, u64 rsp)
 void holes_fini(struct holes *h)
 {
 	free(h->v);
+	free(h->code);
 	memset(h, 0, sizeof(*h));
 }
 

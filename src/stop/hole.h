@@ -15,11 +15,15 @@ struct hole {
 struct holes {
 	struct hole *v; /* owned */
 	size_t n, cap;
+	struct hole *code; /* mapped executable and not writable; owned */
+	size_t n_code, cap_code;
 };
 
 /* The unmapped ranges of task @tid; room for a stack that holds @rsp to grow
  * is left out. */
 int holes_read(struct holes *h, pid_t tid, u64 rsp) __must_check;
+/* Can the task write what is mapped at @addr? True if it is not code. */
+bool holes_writable(const struct holes *h, u64 addr);
 void holes_fini(struct holes *h);
 /* No longer free: [@start, @end). */
 int holes_take(struct holes *h, u64 start, u64 end) __must_check;

@@ -67,7 +67,20 @@ static int stack(const struct stop_cond *c, struct tramp_ranges *out)
 	return 0;
 }
 
-int tramp_ranges(const struct stops *s, const struct stop_cond *c, int part,
+/*
+ * A window that shows code where something is armed: its bytes as the program
+ * sees them, if it cannot write them itself.
+ */
+static int copy_code(struct stops *s, struct tramp_ranges *r, u32 i)
+{
+	if (r->v[i].blocks != 1 || r->tail || holes_writable(&s->holes, r->v[i].addr) ||
+	    stops_read(s, r->v[i].addr, r->copy[i], PRINT_WINDOW))
+		return -ENODATA;
+	r->v[i].copied = true;
+	return 0;
+}
+
+int tramp_ranges(struct stops *s, const struct stop_cond *c, int part,
 		 struct tramp_ranges *out)
 {
 	int err;
@@ -76,11 +89,11 @@ int tramp_ranges(const struct stops *s, const struct stop_cond *c, int part,
 	err = part ? stack(c, out) : windows(c, out);
 	if (err || !out->n)
 		return -ENODATA;
-	for (u32 i = 0; i < out->n; i++)
+	for (u32 i = 0; i < out->n && !err; i++)
 		if (touches_site(s, out->v[i].addr,
 				 out->v[i].blocks * PRINT_BLOCK + out->tail * 8))
-			return -ENODATA;
-	return 0;
+			err = copy_code(s, out, i);
+	return err;
 }
 
 static void imm64(struct wbuf *o, u8 rex, u8 opcode, u64 v)
@@ -157,21 +170,38 @@ static void finish(struct wbuf *o, u64 bytes, u64 expect)
 	wbuf_bytes(o, "\x4c\x39\xd0", 3); /* cmp %r10, %rax */
 }
 
+/* A jump over data: copies, then {address, blocks} until 0. The table's place. */
+static size_t emit_table(struct wbuf *o, u64 at, const struct tramp_ranges *r)
+{
+	size_t begin = o->len, table;
+	u64 copies[PRINT_WINDOWS];
+	u32 n = 0;
+
+	for (u32 i = 0; i < r->n; i++)
+		n += r->v[i].copied;
+	wbuf_u8(o, 0xe9);
+	wbuf_u32(o, n * PRINT_WINDOW + 16 * (r->n + 1));
+	for (u32 i = 0; i < r->n; i++) {
+		copies[i] = r->v[i].copied ? at + (o->len - begin) : r->v[i].addr;
+		if (r->v[i].copied)
+			wbuf_bytes(o, r->copy[i], PRINT_WINDOW);
+	}
+	table = o->len;
+	for (u32 i = 0; i < r->n; i++) {
+		wbuf_u64(o, copies[i]);
+		wbuf_u64(o, r->v[i].blocks);
+	}
+	wbuf_u64(o, 0);
+	wbuf_u64(o, 0);
+	return table;
+}
+
 int tramp_emit_hash(struct wbuf *o, u64 at, const struct tramp_ranges *r)
 {
 	size_t begin = o->len, table, loop, skip, block;
 	s32 back;
 
-	/* jmp over the table */
-	wbuf_u8(o, 0xe9);
-	wbuf_u32(o, 16 * (r->n + 1));
-	table = o->len;
-	for (u32 i = 0; i < r->n; i++) {
-		wbuf_u64(o, r->v[i].addr);
-		wbuf_u64(o, r->v[i].blocks);
-	}
-	wbuf_u64(o, 0);
-	wbuf_u64(o, 0);
+	table = emit_table(o, at, r);
 	init(o);
 	imm64(o, 0x48, 0xbe, at + (table - begin)); /* mov $table, %rsi */
 	loop = o->len;

@@ -24,7 +24,7 @@
 #define TRAMP_CHECKS 20
 /* Bytes of code for a window of @w instructions with @c checks, at most. */
 #define TRAMP_BYTES(c, w) (512 + (c) * (448 + 2 * TRAMP_HASH_BYTES) + (w)*96)
-#define TRAMP_HASH_BYTES  1000
+#define TRAMP_HASH_BYTES  1600
 
 struct tramp_check {
 	u8 insn;
