@@ -17,6 +17,8 @@ static const struct cmd *const cmds[] = {
 	&cmd_info,
 	&cmd_rm,
 	&cmd_events,
+	&cmd_report,
+	&cmd_samples,
 	&cmd_replay,
 	&cmd_verify,
 	&cmd_serve,

@@ -1,2 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-libplayhead_a_SOURCES += src/sym/sym.h
+libplayhead_a_SOURCES += \
+	src/sym/elf-file.c src/sym/elf-file.h \
+	src/sym/funcs.c src/sym/funcs.h \
+	src/sym/lines.c src/sym/lines.h \
+	src/sym/object.c src/sym/object.h \
+	src/sym/sym.c src/sym/sym.h \
+	src/sym/tables.c src/sym/tables.h \
+	src/sym/walk.c
