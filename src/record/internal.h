@@ -141,6 +141,7 @@ struct session {
 	struct shared *shared;
 	size_t n_shared, shared_cap;
 	u32 next_share;
+	u32 some_file; /* a kept file, any: see map_beyond() */
 	/* Stops of children that came before their parent's event. */
 	struct tracee_stop orphans[64];
 	int n_orphans;
@@ -234,6 +235,9 @@ u32 share_id(struct session *s, u64 dev, u64 ino, bool *fresh);
 /* EF_MAP of the file open at @fd, with what a shared one holds. */
 int keep_mapping(struct session *s, int fd, u64 addr, u64 len, u32 prot, u32 flags,
 		 u64 offset, const char *name) __must_check;
+/* EF_MAP of what lies past the end of a mapped file: touching it is SIGBUS. */
+void map_beyond(struct session *s, u64 addr, u64 len, u32 prot);
+struct effect *add_map(struct session *s, u64 addr, u64 len, u32 prot, u32 flags);
 bool program_can_write(pid_t tid, int fd);
 void hook_rlimit_leave(struct session *s, struct task *t, s64 ret);
 void hook_file_written(struct session *s, struct task *t, s64 ret);

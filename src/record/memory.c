@@ -52,7 +52,7 @@ u32 share_id(struct session *s, u64 dev, u64 ino, bool *fresh)
 	return s->next_share;
 }
 
-static struct effect *add_map(struct session *s, u64 addr, u64 len, u32 prot, u32 flags)
+struct effect *add_map(struct session *s, u64 addr, u64 len, u32 prot, u32 flags)
 {
 	struct effect *e = effects_add(&s->fx, EF_MAP, addr, len);
 
@@ -96,6 +96,7 @@ int keep_mapping(struct session *s, int fd, u64 addr, u64 len, u32 prot, u32 fla
 		err = trace_writer_file(s->w, fd, name, &id);
 		if (err)
 			return err;
+		s->some_file = id;
 	}
 	e = add_map(s, addr, len, prot, flags);
 	if (!e)
@@ -111,7 +112,23 @@ int keep_mapping(struct session *s, int fd, u64 addr, u64 len, u32 prot, u32 fla
 		return 0;
 	}
 	e->map.share = share_id(s, st.st_dev, st.st_ino, &fresh);
-	return effects_nonzero(&s->fx, addr, len);
+	err = effects_nonzero(&s->fx, addr, len);
+	if (offset + len > PAGE_UP(st.st_size)) {
+		offset = MAX(offset, PAGE_UP(st.st_size)) - offset;
+		map_beyond(s, addr + offset, len - offset, prot);
+	}
+	return err;
+}
+
+void map_beyond(struct session *s, u64 addr, u64 len, u32 prot)
+{
+	struct effect *e = s->some_file ? add_map(s, addr, len, prot, MAP_PRIVATE) : NULL;
+
+	if (!e)
+		return;
+	/* Past the end of whatever file it is. */
+	e->map.file = s->some_file;
+	e->map.offset = 1UL << 40;
 }
 
 void hook_mmap_enter(struct session *s, struct task *t, struct regs *r)

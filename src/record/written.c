@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
@@ -76,6 +77,56 @@ static void changed(struct session *s, struct task *t, const struct stat *st, u6
 		fclose(f);
 }
 
+/*
+ * One mapping of a file that now has @size bytes. The part before the new end
+ * is mapped anew: it may have been cut off before.
+ */
+static void resized(struct session *s, u64 start, u64 end, u32 prot, u64 off, u64 size,
+		    u32 share)
+{
+	u64 inside = PAGE_UP(size) > off ? MIN(PAGE_UP(size) - off, end - start) : 0;
+	struct effect *e;
+
+	if (share && inside) {
+		e = add_map(s, start, inside, prot, MAP_SHARED);
+		if (e) {
+			e->map.share = share;
+			e->map.offset = off;
+		}
+		if (effects_mem(&s->fx, start, inside))
+			s->fx.data.err = -ENOMEM;
+	}
+	if (inside < end - start)
+		map_beyond(s, start + inside, end - start - inside, prot);
+}
+
+static void cut(struct session *s, struct task *t, const struct stat *st)
+{
+	u64 start, end, off, ino;
+	char path[40], line[512], prot[8];
+	unsigned int maj, min;
+	bool fresh;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", t->tid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%lx-%lx %7s %lx %x:%x %lu", &start, &end, prot, &off,
+			   &maj, &min, &ino) != 7)
+			continue;
+		if (ino != st->st_ino || makedev(maj, min) != st->st_dev)
+			continue;
+		resized(s, start, end,
+			(prot[0] == 'r' ? PROT_READ : 0) |
+				(prot[1] == 'w' ? PROT_WRITE : 0) |
+				(prot[2] == 'x' ? PROT_EXEC : 0),
+			off, st->st_size,
+			prot[3] == 's' ? share_id(s, st->st_dev, st->st_ino, &fresh) : 0);
+	}
+	if (f)
+		fclose(f);
+}
+
 void hook_file_written(struct session *s, struct task *t, s64 ret)
 {
 	const u64 *arg = t->call.view.arg;
@@ -83,15 +134,18 @@ void hook_file_written(struct session *s, struct task *t, s64 ret)
 	struct stat st;
 	u64 pos = 0;
 
-	if (ret < 0 || !s->n_shared)
+	if (ret < 0 || (!s->n_shared && t->call.view.nr != SYS_ftruncate))
 		return;
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", t->tid, (int)arg[0]);
-	if (stat(path, &st) || !S_ISREG(st.st_mode) || !is_shared(s, &st))
+	if (stat(path, &st) || !S_ISREG(st.st_mode))
+		return;
+	if (t->call.view.nr == SYS_ftruncate) {
+		cut(s, t, &st);
+		return;
+	}
+	if (!is_shared(s, &st))
 		return;
 	switch (t->call.view.nr) {
-	case SYS_ftruncate:
-		changed(s, t, &st, 0, ~0UL);
-		return;
 	case SYS_pwrite64:
 	case SYS_pwritev:
 	case SYS_pwritev2:
