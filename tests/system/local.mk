@@ -5,6 +5,8 @@ EXTRA_DIST += tests/system/self.tap tests/system/targets.tap tests/system/progra
 	tests/system/bad-input.tap \
 	tests/system/matrix.txt tests/system/matrix.py tests/system/inputs.py \
 	tests/system/harness.py
+TESTS += tests/system/traces.tap
+EXTRA_DIST += tests/system/traces.tap
 if HAVE_CMOCKA
 check_PROGRAMS += tests/system/sampler-print
 TESTS += tests/system/sampler-print
