@@ -3,6 +3,8 @@
 #ifndef PLAYHEAD_GDB_NAMES_H
 #define PLAYHEAD_GDB_NAMES_H
 
+#include "base/base.h"
+
 struct gdb_host;
 struct names;
 

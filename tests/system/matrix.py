@@ -107,7 +107,7 @@ class Matrix:
         if row.status is None and native.status:
             raise Fail("native run: status %d: %s" % (native.status, short(native.out + native.err)))
         self.fresh()
-        recorded = playhead("record", "-q", "-F", str(row.hz), "-o", trace, "--", *argv, **kw)
+        recorded = playhead("record", "-F", str(row.hz), "-o", trace, "--", *argv, **kw)
         if row.own:
             native.out, native.err = recorded.out, recorded.err
         same("record", recorded, native)
