@@ -24,13 +24,13 @@ TEXT = re.compile(r"\.(c|h|S|def|py|sh|tap|mk|ac|am|txt|1|gdb)$|^(HACKING|README
 # this order, and of the same rank only what SAME says.
 RANK = {
     "base": 0, "arch": 1, "tracee": 2, "agent": 2, "point": 3, "trace": 4,
-    "stop": 5, "syscall": 5,
-    "record": 6, "replay": 6, "sample": 6, "sym": 6, "export": 6, "shell": 6,
+    "stop": 5, "syscall": 5, "sym": 5,
+    "record": 6, "replay": 6, "sample": 6, "export": 6, "shell": 6,
     "cmd": 7,
 }
 SAME = {
-    "tracee": {"agent"}, "record": {"sample"}, "export": {"sym", "sample"},
-    "shell": {"sym", "sample", "export", "replay"}, "cmd": {"cmd"},
+    "tracee": {"agent"}, "record": {"sample"}, "export": {"sample"},
+    "shell": {"sample", "export", "replay"}, "cmd": {"cmd"},
 }
 USES_GDBSTUB = {"replay", "cmd", "shell"}
 
