@@ -89,34 +89,49 @@ static void cmp_words(struct emitter *e, const struct stop_cond *c, int i)
 	}
 }
 
+/* Put the registers back and leave if the hash was another. */
+static void print_end(struct emitter *e, int i)
+{
+	/* cmp left its flags, which mov keeps. */
+	for (int r = X86_RBX; r <= X86_R15; r++) {
+		u8 n = r < 8 ? hw_number[r] : r;
+		u8 op[3] = {0x48 | (n >= 8 ? 4 : 0), 0x8b, 0x05 | (n & 7) << 3};
+
+		if (r != X86_RSP)
+			emit_data(e, op, sizeof(op), VALUE(i, regs) + 8 * r);
+	}
+	e->t->checks[i].hashed = e->out.len;
+	jne_end(e);
+}
+
 /* Its code is in tramp-hash.c: the lanes live in registers that are known. */
 static void check_print(struct emitter *e, struct stops *s, int i)
 {
 	struct tramp_check *k = &e->t->checks[i];
 	const struct stop_cond *c = &s->conds[k->cond].c;
 	struct tramp_ranges ranges;
+	struct tramp_inner inner;
 
 	k->hash = k->hashed = e->out.len;
 	if (!c->has_print || !c->match_regs || c->ignore || c->pass || c->count_only)
 		return;
-	for (int part = 0; part < 2; part++) {
-		if (tramp_ranges(s, c, part, &ranges))
-			continue;
-		if (tramp_emit_hash(&e->out, here(e), &ranges)) {
+	/* The stack first: it varies most. */
+	if (!tramp_ranges(s, c, 1, &ranges)) {
+		if (tramp_emit_hash(&e->out, here(e), &ranges))
 			e->err = -E2BIG;
-			return;
-		}
-		/* cmp left its flags, which mov keeps. */
-		for (int r = X86_RBX; r <= X86_R15; r++) {
-			u8 n = r < 8 ? hw_number[r] : r;
-			u8 op[3] = {0x48 | (n >= 8 ? 4 : 0), 0x8b, 0x05 | (n & 7) << 3};
-
-			if (r != X86_RSP)
-				emit_data(e, op, sizeof(op), VALUE(i, regs) + 8 * r);
-		}
-		k->hashed = e->out.len;
-		jne_end(e);
+		print_end(e, i);
 	}
+	if (tramp_ranges(s, c, 0, &ranges))
+		return;
+	if (tramp_emit_hash(&e->out, here(e), &ranges))
+		e->err = -E2BIG;
+	print_end(e, i);
+	/* Only behind equal windows are their words known to be addresses. */
+	if (tramp_inner(s, c, &ranges, &inner))
+		return;
+	if (tramp_emit_inner(&e->out, here(e), &inner))
+		e->err = -E2BIG;
+	print_end(e, i);
 }
 
 static void emit_check(struct emitter *e, struct stops *s, int i)

@@ -244,3 +244,107 @@ int tramp_emit_hash(struct wbuf *o, u64 at, const struct tramp_ranges *r)
 		return o->err;
 	return o->len - begin > TRAMP_HASH_BYTES - 120 ? -E2BIG : 0;
 }
+
+int tramp_inner(const struct stops *s, const struct stop_cond *c,
+		const struct tramp_ranges *windows, struct tramp_inner *out)
+{
+	u32 w = 0;
+
+	memset(out, 0, sizeof(*out));
+	if (s->n_sites > TRAMP_INNER_SITES)
+		return -ENODATA;
+	for (u32 i = 0; i < s->n_sites; i++)
+		out->sites[out->n_sites++] = s->sites[i].ip;
+	for (int i = 0; i < PRINT_WINDOWS; i++) {
+		if (!(c->print.valid[0] & PRINT_VALID_WINDOW(i)))
+			continue;
+		for (int k = 0; k < PRINT_WORDS; k++) {
+			int bit = i * PRINT_WORDS + k;
+
+			if (!(c->print.valid[1 + bit / 64] & 1UL << (bit & 63)))
+				continue;
+			if (windows->v[w].copied)
+				memcpy(&out->literal[out->n], windows->copy[w] + 8 * k, 8);
+			else
+				out->words[out->n] = windows->v[w].addr + 8 * k;
+			out->n++;
+		}
+		w++;
+	}
+	out->expect = c->print.inner;
+	return out->n ? 0 : -ENODATA;
+}
+
+/* A jump over data: literals, then where each word is, until 0. Its place. */
+static size_t emit_words(struct wbuf *o, u64 at, const struct tramp_inner *in)
+{
+	size_t begin = o->len, table;
+
+	wbuf_u8(o, 0xe9);
+	wbuf_u32(o, 16 * in->n + 8);
+	for (u32 i = 0; i < in->n; i++)
+		wbuf_u64(o, in->literal[i]);
+	table = o->len;
+	for (u32 i = 0; i < in->n; i++)
+		wbuf_u64(o, in->words[i] ? in->words[i] : at + JUMP_BYTES + 8 * i);
+	wbuf_u64(o, 0);
+	return table - begin;
+}
+
+/* Point the rel32 at @at to the end of @o. */
+static void land(struct wbuf *o, size_t at)
+{
+	u32 rel = o->len - (at + 4);
+
+	if (!o->err)
+		memcpy(o->data + at, &rel, 4);
+}
+
+/* jb to what the returned place will be pointed to, if rdi is near @ip. */
+static size_t emit_near(struct wbuf *o, u64 ip)
+{
+	imm64(o, 0x49, 0xba, ip - PRINT_WINDOW - SITE_REACH); /* mov, %r10 */
+	wbuf_bytes(o, "\x49\x89\xf9", 3);		      /* mov %rdi, %r9 */
+	wbuf_bytes(o, "\x4d\x29\xd1", 3);		      /* sub %r10, %r9 */
+	wbuf_bytes(o, "\x49\x81\xf9", 3);		      /* cmp $, %r9 */
+	wbuf_u32(o, PRINT_WINDOW + 2 * SITE_REACH);
+	wbuf_bytes(o, "\x0f\x82", 2);
+	wbuf_u32(o, 0);
+	return o->len - 4;
+}
+
+int tramp_emit_inner(struct wbuf *o, u64 at, const struct tramp_inner *in)
+{
+	size_t begin = o->len, table, loop, done, end, near[TRAMP_INNER_SITES];
+
+	table = emit_words(o, at, in);
+	init(o);
+	imm64(o, 0x48, 0xbe, at + table); /* mov $table, %rsi */
+	loop = o->len;
+	wbuf_bytes(o, "\x48\x8b\x3e", 3);     /* mov (%rsi), %rdi */
+	wbuf_bytes(o, "\x48\x83\xc6\x08", 4); /* add $8, %rsi */
+	wbuf_bytes(o, "\x48\x85\xff", 3);     /* test %rdi, %rdi */
+	wbuf_bytes(o, "\x0f\x84", 2);	      /* je done */
+	done = o->len;
+	wbuf_u32(o, 0);
+	wbuf_bytes(o, "\x48\x8b\x3f", 3);     /* mov (%rdi), %rdi */
+	wbuf_bytes(o, "\x48\x83\xe7\xf8", 4); /* and $-8, %rdi */
+	for (u32 i = 0; i < in->n_sites; i++)
+		near[i] = emit_near(o, in->sites[i]);
+	for (int w = 0; w < PRINT_BLOCK_WORDS; w++)
+		take(o, w);
+	wbuf_u8(o, 0xe9); /* jmp loop */
+	wbuf_u32(o, (u32)(loop - (o->len + 4)));
+	land(o, done);
+	finish(o, 0, in->expect);
+	wbuf_u8(o, 0xe9); /* jmp end */
+	end = o->len;
+	wbuf_u32(o, 0);
+	for (u32 i = 0; i < in->n_sites; i++)
+		land(o, near[i]);
+	wbuf_bytes(o, "\x48\x39\xc0", 3); /* cmp %rax, %rax */
+	land(o, end);
+	if (o->err)
+		return o->err;
+	return o->len - begin > TRAMP_INNER_BYTES - 120 ? -E2BIG : 0;
+}

@@ -8,6 +8,7 @@
 #define PLAYHEAD_STOP_TRAMP_HASH_H
 
 #include "base/buf.h"
+#include "bpf/print.h"
 #include "stop/stop.h"
 
 struct stops;
@@ -32,5 +33,24 @@ int tramp_ranges(struct stops *s, const struct stop_cond *c, int part,
  * registers but rsp, and no stack.
  */
 int tramp_emit_hash(struct wbuf *out, u64 at, const struct tramp_ranges *r) __must_check;
+
+/* What the words of the windows point to; only behind equal windows. */
+#define TRAMP_INNER_SITES 8
+
+struct tramp_inner {
+	u32 n;
+	u64 words[PRINT_INNER]; /* where the words are; 0: it is in literal[] */
+	u64 literal[PRINT_INNER];
+	u32 n_sites;
+	u64 sites[TRAMP_INNER_SITES];
+	u64 expect;
+};
+
+/* @windows: what part 0 gave. -ENODATA as above. */
+int tramp_inner(const struct stops *s, const struct stop_cond *c,
+		const struct tramp_ranges *windows, struct tramp_inner *out) __must_check;
+/* As tramp_emit_hash(). Where one shows armed code it says equal: the
+ * supervisor decides. */
+int tramp_emit_inner(struct wbuf *out, u64 at, const struct tramp_inner *in) __must_check;
 
 #endif

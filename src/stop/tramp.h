@@ -23,8 +23,10 @@
 
 #define TRAMP_CHECKS 20
 /* Bytes of code for a window of @w instructions with @c checks, at most. */
-#define TRAMP_BYTES(c, w) (512 + (c) * (448 + 2 * TRAMP_HASH_BYTES) + (w)*96)
+#define TRAMP_BYTES(c, w)                                                                  \
+	(512 + (c) * (448 + 2 * TRAMP_HASH_BYTES + TRAMP_INNER_BYTES) + (w)*96)
 #define TRAMP_HASH_BYTES  1600
+#define TRAMP_INNER_BYTES 3200
 
 struct tramp_check {
 	u8 insn;
