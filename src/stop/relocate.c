@@ -8,6 +8,7 @@
 enum kind {
 	PLAIN, /* the bytes as they are, but for a RIP-relative operand */
 	JCC,
+	JCXZ, /* and loop: they have no rel32 form */
 	JMP,
 	CALL,
 	CALL_MEM, /* call through a register or memory */
@@ -40,12 +41,6 @@ static bool refused(const ZydisDecodedInstruction *i)
 	case ZYDIS_MNEMONIC_RDTSCP:
 	case ZYDIS_MNEMONIC_XBEGIN:
 	case ZYDIS_MNEMONIC_XABORT:
-	case ZYDIS_MNEMONIC_LOOP:
-	case ZYDIS_MNEMONIC_LOOPE:
-	case ZYDIS_MNEMONIC_LOOPNE:
-	case ZYDIS_MNEMONIC_JCXZ:
-	case ZYDIS_MNEMONIC_JECXZ:
-	case ZYDIS_MNEMONIC_JRCXZ:
 	case ZYDIS_MNEMONIC_IRET:
 	case ZYDIS_MNEMONIC_IRETD:
 	case ZYDIS_MNEMONIC_IRETQ:
@@ -55,15 +50,55 @@ static bool refused(const ZydisDecodedInstruction *i)
 	}
 }
 
-static bool uses_rsp(const ZydisDecodedInstruction *i, const ZydisDecodedOperand *ops)
+static int classify_branch(struct code_insn *in, const ZydisDecodedInstruction *i)
 {
-	const ZydisDecodedOperand *o = &ops[0];
+	bool data16 = i->attributes & ZYDIS_ATTRIB_HAS_OPERANDSIZE;
 
-	(void)i;
+	in->cond = i->opcode;
+	switch (i->mnemonic) {
+	case ZYDIS_MNEMONIC_CALL:
+		in->kind = CALL;
+		/* Calls of __tls_get_addr are padded so; REX.W overrides it. */
+		data16 &= !i->raw.rex.W;
+		break;
+	case ZYDIS_MNEMONIC_JMP:
+		in->kind = JMP;
+		break;
+	case ZYDIS_MNEMONIC_LOOP:
+	case ZYDIS_MNEMONIC_LOOPE:
+	case ZYDIS_MNEMONIC_LOOPNE:
+		in->kind = JCXZ;
+		in->loops = true;
+		if (i->address_width == 32)
+			return -ENOTSUP;
+		break;
+	case ZYDIS_MNEMONIC_JECXZ:
+	case ZYDIS_MNEMONIC_JRCXZ:
+		in->kind = JCXZ;
+		in->addr32 = i->address_width == 32;
+		break;
+	default:
+		in->kind = JCC;
+	}
+	/* A 66h prefix would make it a 16-bit jump on some processors. */
+	return data16 ? -ENOTSUP : 0;
+}
+
+/* A call through memory at rsp reads it before the push, its copy after. */
+static int classify_call(struct code_insn *in, const ZydisDecodedInstruction *i,
+			 const ZydisDecodedOperand *o)
+{
+	in->kind = CALL_MEM;
+	if (!in->modrm)
+		return -ENOTSUP;
 	if (o->type == ZYDIS_OPERAND_TYPE_REGISTER)
-		return o->reg.value == ZYDIS_REGISTER_RSP;
-	return o->type == ZYDIS_OPERAND_TYPE_MEMORY &&
-	       (o->mem.base == ZYDIS_REGISTER_RSP || o->mem.index == ZYDIS_REGISTER_RSP);
+		return o->reg.value == ZYDIS_REGISTER_RSP ? -ENOTSUP : 0;
+	if (o->mem.base != ZYDIS_REGISTER_RSP)
+		return 0;
+	if (i->raw.disp.size != 8 || o->mem.disp.value + 8 > INT8_MAX)
+		return -ENOTSUP;
+	in->rsp_disp = i->raw.disp.offset;
+	return 0;
 }
 
 static int classify(struct code_insn *in, u64 addr, const ZydisDecodedInstruction *i,
@@ -76,20 +111,9 @@ static int classify(struct code_insn *in, u64 addr, const ZydisDecodedInstructio
 		in->disp = i->raw.disp.offset;
 	if (i->raw.imm[0].is_relative) {
 		in->target = addr + i->length + (u64)i->raw.imm[0].value.s;
-		if (i->mnemonic == ZYDIS_MNEMONIC_CALL)
-			in->kind = CALL;
-		else if (i->mnemonic == ZYDIS_MNEMONIC_JMP)
-			in->kind = JMP;
-		else
-			in->kind = JCC;
-		in->cond = i->opcode & 0xf;
-		/* A 66h prefix would make it a 16-bit jump on some processors. */
-		return i->attributes & ZYDIS_ATTRIB_HAS_OPERANDSIZE ? -ENOTSUP : 0;
+		return classify_branch(in, i);
 	}
-	if (i->mnemonic != ZYDIS_MNEMONIC_CALL)
-		return 0;
-	in->kind = CALL_MEM;
-	return uses_rsp(i, ops) || !in->modrm ? -ENOTSUP : 0;
+	return i->mnemonic == ZYDIS_MNEMONIC_CALL ? classify_call(in, i, &ops[0]) : 0;
 }
 
 static bool ends_flow(const ZydisDecodedInstruction *i)
@@ -98,10 +122,11 @@ static bool ends_flow(const ZydisDecodedInstruction *i)
 	       i->mnemonic == ZYDIS_MNEMONIC_UD2;
 }
 
-/* Behind a jump or a return may stand padding that never runs. */
+/* Behind a jump or a return may stand padding that never runs. If it is run
+ * all the same, its copy does what it would have done: it ends the program. */
 static bool is_padding(const ZydisDecodedInstruction *i)
 {
-	return i->mnemonic == ZYDIS_MNEMONIC_INT3;
+	return i->mnemonic == ZYDIS_MNEMONIC_INT3 || i->mnemonic == ZYDIS_MNEMONIC_HLT;
 }
 
 static int decode_one(struct code_window *w, const ZydisDecoder *d, const u8 *code,
@@ -229,6 +254,18 @@ static int emit_plain(const struct code_window *w, const struct code_insn *in,
 	return out->err;
 }
 
+/* [67] e2 02: to the jump; eb 05: over it; e9 rel32. */
+static int emit_jcxz(const struct code_insn *in, struct wbuf *out, u64 at, u64 to)
+{
+	size_t from = out->len;
+
+	if (in->addr32)
+		wbuf_u8(out, 0x67);
+	wbuf_u8(out, in->cond);
+	wbuf_bytes(out, "\x02\xeb\x05", 3);
+	return emit_jump(out, at + (out->len - from), to);
+}
+
 /*
  * Push the address that the call would have pushed, and jump. The slot below
  * rsp is written first: the call overwrites it anyway, so a fault in it leaves
@@ -254,6 +291,8 @@ static int emit_call(const struct code_window *w, const struct code_insn *in,
 		return emit_jump(out, at, in->target);
 	/* FF /2 is call, FF /4 is jmp. */
 	copy.code[in->at + in->modrm] = (copy.code[in->at + in->modrm] & ~0x38) | 4 << 3;
+	if (in->rsp_disp)
+		copy.code[in->at + in->rsp_disp] += 8;
 	jmp.kind = PLAIN;
 	return emit_plain(&copy, &jmp, out, at);
 }
@@ -267,7 +306,7 @@ int code_emit(const struct code_window *w, unsigned k, struct wbuf *out, u64 at,
 	int t;
 
 	*pushed = 0;
-	if (in->kind == JCC || in->kind == JMP) {
+	if (in->kind == JCC || in->kind == JCXZ || in->kind == JMP) {
 		t = code_index(w, to);
 		if (t >= 0 && entry[t])
 			to = entry[t];
@@ -275,8 +314,10 @@ int code_emit(const struct code_window *w, unsigned k, struct wbuf *out, u64 at,
 	switch (in->kind) {
 	case JCC:
 		op[0] = 0x0f;
-		op[1] = 0x80 | in->cond;
+		op[1] = 0x80 | (in->cond & 0xf);
 		return emit_rel(out, at, op, 2, to);
+	case JCXZ:
+		return emit_jcxz(in, out, at, to);
 	case JMP:
 		return emit_jump(out, at, to);
 	case CALL:

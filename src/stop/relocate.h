@@ -15,13 +15,16 @@
 #define WINDOW_BYTES (WINDOW_COVER + 15)
 
 struct code_insn {
-	u8 at, len; /* within the window */
-	u8 kind;    /* private to relocate.c */
-	u8 modrm;   /* offset of the ModRM byte, 0: none */
-	u8 disp;    /* offset of a RIP-relative displacement, 0: none */
-	u8 cond;    /* of a conditional jump: the low half of its opcode */
-	bool hot;   /* has a jump of its own */
-	u64 target; /* of a direct branch */
+	u8 at, len;  /* within the window */
+	u8 kind;     /* private to relocate.c */
+	u8 modrm;    /* offset of the ModRM byte, 0: none */
+	u8 disp;     /* offset of a RIP-relative displacement, 0: none */
+	u8 cond;     /* of a direct branch: its last opcode byte */
+	u8 rsp_disp; /* offset of a displacement from rsp in a call, 0: none */
+	bool addr32; /* of a jump by rcx: it is ecx */
+	bool loops;  /* its copy has counted rcx down after its first instruction */
+	bool hot;    /* has a jump of its own */
+	u64 target;  /* of a direct branch */
 };
 
 struct code_window {

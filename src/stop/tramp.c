@@ -518,6 +518,9 @@ static int translate(struct stops *s, const struct tramp *t, u32 off)
 	}
 	if (t->insns[k].pushed && off > t->insns[k].pushed)
 		s->now.r[X86_RSP] += 8;
+	/* Between the halves of a loop instruction's copy: before it again. */
+	if (t->w.insns[k].loops && off > t->insns[k].copy)
+		s->now.r[X86_RCX]++;
 	set_ip(s, t->w.addr + t->w.insns[k].at);
 	mark_seen(s, t, k, off);
 	return 0;
