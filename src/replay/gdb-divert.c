@@ -25,7 +25,7 @@ static int divert(struct gdb_host *h, u32 tid)
 	r = timeline_regs(h->t, tid, &h->div_regs);
 	if (!r)
 		r = timeline_divert(h->t);
-	h->div_written = h->div_ran = false;
+	h->div_written = h->div_ran = h->div_jumped = false;
 	return r;
 }
 
@@ -44,6 +44,10 @@ int host_set_gprs(void *ctx, u32 tid, const u64 gpr[GDB_GPRS])
 
 	if (r < 0)
 		return r;
+	r = timeline_regs(h->t, tid, &regs);
+	if (r < 0)
+		return r;
+	h->div_jumped |= regs.r[X86_RIP] != gpr[GDB_RIP];
 	memcpy(regs.r, gpr, sizeof(regs.r));
 	r = timeline_set_regs(h->t, tid, &regs);
 	if (!r && h->div_ran && as_it_was(h)) /* the call is over */

@@ -36,6 +36,7 @@ struct gdb_host {
 	u32 div_tid;
 	struct regs div_regs;
 	bool div_written, div_ran;
+	bool div_jumped; /* rip was set: a breakpoint there was not seen yet */
 
 	bool show_output, show_progress;
 	u64 progress_ns;
@@ -62,6 +63,8 @@ int host_rejoin(struct gdb_host *h) __must_check;
 int host_insert(void *ctx, const struct gdb_point *p, int *id);
 int host_remove(void *ctx, int id);
 struct host_point *host_point_of(struct gdb_host *h, int timeline_id);
+/* The breakpoint at the present place whose condition holds, or NULL. */
+struct host_point *host_point_here(struct gdb_host *h);
 /* A read watchpoint stopped: did the instruction read what is watched? 1 or 0. */
 int host_was_read(struct gdb_host *h, const struct host_point *p, bool backwards);
 

@@ -104,6 +104,19 @@ struct host_point *host_point_of(struct gdb_host *h, int timeline_id)
 	return NULL;
 }
 
+struct host_point *host_point_here(struct gdb_host *h)
+{
+	struct regs r;
+
+	if (timeline_regs(h->t, 0, &r) < 0)
+		return NULL;
+	for (struct host_point *hp = h->points; hp; hp = hp->next)
+		if ((hp->p.type == GDB_POINT_SW || hp->p.type == GDB_POINT_HW) &&
+		    hp->p.addr == r.r[X86_RIP] && (!hp->p.cond || hp->p.cond(hp->p.arg)))
+			return hp;
+	return NULL;
+}
+
 /* ---- read watchpoints: the debug registers know "any access" only ---- */
 
 static void to_zydis(ZydisRegisterContext *z, const struct regs *r)

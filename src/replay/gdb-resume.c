@@ -173,6 +173,27 @@ static bool in_range(struct gdb_host *h, const struct gdb_resume *r)
 	       regs.r[X86_RIP] >= r->range_start && regs.r[X86_RIP] < r->range_end;
 }
 
+/* A called function may begin at a breakpoint, which nothing has run up to. */
+static bool jumped_to_point(struct gdb_host *h, const struct gdb_resume *r,
+			    struct gdb_stop *stop)
+{
+	const struct host_point *hp;
+	struct gdb_thread th;
+
+	if (!h->div_jumped || r->step)
+		return false;
+	h->div_jumped = false;
+	hp = host_point_here(h);
+	if (!hp)
+		return false;
+	host_present(h, &th);
+	*stop = (struct gdb_stop){.kind = GDB_STOP_BREAK,
+				  .pid = th.pid,
+				  .tid = th.tid,
+				  .hw = hp->p.type == GDB_POINT_HW};
+	return true;
+}
+
 static int travel(struct gdb_host *h, const struct gdb_resume *r, struct travel_result *tr)
 {
 	if (r->step)
@@ -197,6 +218,10 @@ int host_resume(void *ctx, const struct gdb_resume *r, struct gdb_stop *stop)
 		goto out;
 	if (!err)
 		moved(h, r->backwards);
+	else if (jumped_to_point(h, r, stop)) {
+		err = 0;
+		goto out;
+	}
 	do {
 		do {
 			err = travel(h, r, &tr);
