@@ -88,8 +88,9 @@ static int arm(struct scan *s, struct thread *th)
 	return err;
 }
 
-static void see(struct scan *s, struct thread *th, const struct stop_result *res)
+static void see(void *ctx, struct thread *th, const struct stop_result *res)
 {
+	struct scan *s = ctx;
 	struct timeline *t = s->t;
 
 	for (size_t i = 0; i < t->n_brks; i++) {
@@ -168,6 +169,9 @@ static int through(struct scan *s)
 		if (id >= 0 && (r.res.conds & 1ULL << id))
 			break;
 	}
+	/* The end lies inside a rep instruction: its iterations write, too. */
+	if (!err && id >= 0 && r.end == RUN_STOP && s->to.n_hops == 2)
+		err = rep_run_seeing(t, th, s->to.hops[1].len, s->to.hops[1].n, see, s);
 	entry = ev->type == EV_SYSCALL || ev->type == EV_ENTER;
 	if (!err)
 		collect(s, th, ends && !(s->to.arrived && entry));

@@ -188,6 +188,10 @@ void target_explain(const struct target *g, struct thread *th, char *out, size_t
 
 /* Run @n iterations of the rep instruction of @len bytes that @th stands at. */
 int rep_run(struct timeline *t, struct thread *th, u32 len, u64 n) __must_check;
+/* The same; every stop on the way, of watchpoints too, is shown to @seen. */
+typedef void (*rep_seen_fn)(void *ctx, struct thread *th, const struct stop_result *res);
+int rep_run_seeing(struct timeline *t, struct thread *th, u32 len, u64 n, rep_seen_fn seen,
+		   void *ctx) __must_check;
 /* Length of the rep string instruction at @ip, 0 if it is none. */
 u32 rep_length(struct thread *th, u64 ip);
 

@@ -132,7 +132,8 @@ static s64 rep_ahead(const struct target *g, const struct regs *now)
 	return n;
 }
 
-int rep_run(struct timeline *t, struct thread *th, u32 len, u64 n)
+int rep_run_seeing(struct timeline *t, struct thread *th, u32 len, u64 n, rep_seen_fn seen,
+		   void *ctx)
 {
 	struct stops_run_opts o = {.interrupt = t->opts.interrupt};
 	u64 left = th->regs.r[X86_RCX] - n, ip = th->regs.r[X86_RIP];
@@ -154,14 +155,19 @@ int rep_run(struct timeline *t, struct thread *th, u32 len, u64 n)
 			err = stops_run(th->space->stops, &o, &res);
 		if (!err)
 			th->regs = res.regs;
-	} while (!err && (res.kind == STOPPED_WATCH || res.kind == STOPPED_STEP ||
-			  (res.kind == STOPPED_COND && res.regs.r[X86_RIP] == ip)));
+		if (!err && seen)
+			seen(ctx, th, &res);
+		/* A watchpoint hit by the last iteration is told past the end. */
+	} while (!err && res.regs.r[X86_RIP] == ip &&
+		 (res.kind == STOPPED_WATCH || res.kind == STOPPED_STEP ||
+		  res.kind == STOPPED_COND));
 	stops_remove(th->space->stops, id);
 	if (err)
 		return err;
 	if (res.kind == STOPPED_TIME)
 		return -EINTR;
-	if (res.kind != STOPPED_COND || th->regs.r[X86_RIP] != end.ip)
+	if ((res.kind != STOPPED_COND && res.kind != STOPPED_WATCH) ||
+	    th->regs.r[X86_RIP] != end.ip)
 		return -EIO;
 	r = th->regs;
 	/* A compare may have ended it early; the check that follows tells. */
@@ -169,6 +175,11 @@ int rep_run(struct timeline *t, struct thread *th, u32 len, u64 n)
 	r.r[X86_RIP] = ip;
 	thread_set_regs(th, &r);
 	return space_load(th, t->opts.force);
+}
+
+int rep_run(struct timeline *t, struct thread *th, u32 len, u64 n)
+{
+	return rep_run_seeing(t, th, len, n, NULL, NULL);
 }
 
 int target_check(struct timeline *t, struct target *g, struct thread *th)
