@@ -256,6 +256,20 @@ void ckpt_free_all(struct timeline *t)
 	t->n_ckpts = t->cap_ckpts = 0;
 }
 
+/* The way to the present, told in so few hops that more can follow. */
+static int shorten(struct timeline *t)
+{
+	struct pos p = t->pos, canon;
+	int err;
+
+	if (p.n_hops + 2 <= POS_HOPS)
+		return 0;
+	err = pos_canon(t, &p, &canon);
+	if (!err)
+		t->pos = canon;
+	return err;
+}
+
 /*
  * One laid by the clock: from the one before, the first place with its
  * registers and its memory.
@@ -279,6 +293,8 @@ int ckpt_resolve(struct timeline *t, struct ckpt *c)
 		err = pos_base(t, &at);
 	if (!err)
 		err = pos_run(t, &at);
+	if (!err)
+		err = shorten(t);
 	if (!err)
 		err = seek_from_here(t, &p);
 	point_fini(&p);
