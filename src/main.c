@@ -23,6 +23,7 @@ static const struct cmd *const cmds[] = {
 	&cmd_verify,
 	&cmd_serve,
 	&cmd_gdb,
+	&cmd_doctor,
 	NULL,
 };
 /* clang-format on */
