@@ -7,6 +7,7 @@
  * at one of its samples, look at `steps`, watch `longest_search` and go back
  * to the word that made it grow.
  */
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -47,12 +48,21 @@ static unsigned int hash(const char *word)
 	return h % SLOTS;
 }
 
+static bool same(const char *a, const char *b)
+{
+	while (*a && *a == *b) {
+		a++;
+		b++;
+	}
+	return *a == *b;
+}
+
 static struct slot *find_slot(struct table *t, const char *word)
 {
 	unsigned int at = hash(word);
 	unsigned int steps = 0;
 
-	while (t->slots[at].count && strcmp(t->slots[at].word, word) != 0) {
+	while (t->slots[at].count && !same(t->slots[at].word, word)) {
 		at = (at + 1) % SLOTS;
 		steps++;
 	}

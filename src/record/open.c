@@ -115,11 +115,8 @@ int record_open(struct session *s)
 	if (err)
 		return err;
 	err = trace_dir_create(s->opts->dir, s->opts->argv[0], s->dir, sizeof(s->dir));
-	if (err) {
-		log_error("cannot make a trace folder%s%s: %s", s->opts->dir ? " " : "",
-			  s->opts->dir ? s->opts->dir : "", strerror(-err));
+	if (err)
 		return err;
-	}
 	err = write_meta(s);
 	if (err)
 		log_error("cannot write a trace in %s: %s", s->dir, strerror(-err));

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # matrix.py records, replays and verifies what matrix.txt lists.
-TESTS += tests/system/self.tap tests/system/targets.tap tests/system/programs.tap
+TESTS += tests/system/self.tap tests/system/targets.tap tests/system/programs.tap \
+	tests/system/bad-input.tap
 EXTRA_DIST += tests/system/self.tap tests/system/targets.tap tests/system/programs.tap \
 	tests/system/bad-input.tap \
 	tests/system/matrix.txt tests/system/matrix.py tests/system/inputs.py \
