@@ -29,3 +29,10 @@ if HAVE_BPF
 BPF_SKELETONS += bpf/stop.skel.h
 src/stop/bpf.$(OBJEXT): bpf/stop.skel.h
 endif
+
+# By hand: which share of instructions a trampoline can serve; what a pass costs.
+check_PROGRAMS += tests/bench/stop-coverage tests/bench/stop-passes
+tests_bench_stop_passes_SOURCES = tests/bench/stop-passes.c
+tests_bench_stop_passes_LDADD = $(PLAYHEAD_LIBS)
+tests_bench_stop_coverage_SOURCES = tests/bench/stop-coverage.c
+tests_bench_stop_coverage_LDADD = $(PLAYHEAD_LIBS)
