@@ -434,7 +434,7 @@ static const struct check checks[] = {
 	{"sample-perf", probe_sample_perf, "samples by the perf ring", "sample-timer: a stop each", false},
 	{"sample-timer", probe_sample_timer, "samples by a CPU timer", "no samples", false},
 	{"kernel-names", probe_ksyms, "name kernel functions", "reports show kernel addresses", false},
-	{"pmu", probe_pmu, "count branches to a point", "points are found by program state alone", false},
+	{"pmu", probe_pmu, "hints to a point, not used so far", "nothing changes: points need no counter", false},
 	{"stop-jump", probe_stop_tramp, "conditional stops inside the program", "stop-bpf, or else ptrace", false},
 	{"stop-bpf", probe_stop_bpf, "conditional stops inside the kernel", "ptrace: slow where no jump fits", false},
 	{"space", probe_space, "keep traces", "record -o another folder", false},

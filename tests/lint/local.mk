@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-TESTS += tests/lint/lint.tap tests/lint/self.tap
-EXTRA_DIST += tests/lint/lint.py tests/lint/lint.tap tests/lint/self.tap
+TESTS += tests/lint/lint.tap tests/lint/self.tap tests/lint/verbs.sh
+EXTRA_DIST += tests/lint/verbs.sh tests/lint/lint.py tests/lint/lint.tap tests/lint/self.tap
