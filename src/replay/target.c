@@ -89,15 +89,65 @@ u32 rep_length(struct thread *th, u64 ip)
 	return target_init(&g, &p, th) ? 0 : g.rep_len;
 }
 
+/*
+ * A print reads up to 140 pieces of 64 bytes, from few pages. One check of one
+ * stopped thread reads each page once.
+ */
+#define CACHE_PAGES 64
+
+struct cached_page {
+	u64 addr;
+	u32 check; /* the check that read it */
+	u8 data[PAGE_BYTES];
+};
+
+static struct cached_page cache[CACHE_PAGES];
+static u32 cache_check;
+
+static const u8 *cached(struct space *s, u64 page)
+{
+	struct cached_page *c = &cache[page / PAGE_BYTES % CACHE_PAGES];
+
+	if (c->check == cache_check && c->addr == page)
+		return c->data;
+	c->check = 0;
+	if (space_read(s, page, c->data, PAGE_BYTES))
+		return NULL;
+	c->addr = page;
+	c->check = cache_check;
+	return c->data;
+}
+
 static int read_space(void *ctx, u64 addr, void *buf, size_t n)
 {
-	return space_read(ctx, addr, buf, n) ? -EFAULT : 0;
+	while (n) {
+		size_t at = addr % PAGE_BYTES, part = MIN(n, PAGE_BYTES - at);
+		const u8 *page = cached(ctx, addr - at);
+
+		if (!page)
+			return -EFAULT;
+		memcpy(buf, page + at, part);
+		addr += part;
+		buf = (u8 *)buf + part;
+		n -= part;
+	}
+	return 0;
+}
+
+/* What was read before is of another stop. */
+static void cache_drop(void)
+{
+	if (!++cache_check) {
+		memset(cache, 0, sizeof(cache));
+		cache_check = 1;
+	}
 }
 
 int target_here(const struct target *g, struct thread *th)
 {
 	if (!regs_equal(&g->point->regs, &th->regs))
 		return 0;
+	cache_drop();
 	return point_matches(g->point, &th->regs, read_space, th->space);
 }
 
@@ -113,6 +163,7 @@ bool target_near(const struct target *g, const struct thread *th)
 
 void target_explain(const struct target *g, struct thread *th, char *out, size_t n)
 {
+	cache_drop();
 	point_explain(g->point, &th->regs, read_space, th->space, out, n);
 }
 
