@@ -161,6 +161,9 @@ int tramp_settle(struct stops *s, const struct tracee_stop *st, bool stepped,
 		 bool *arrived) __must_check;
 /* @ip is covered by a jump, in the middle of a displaced instruction. */
 bool tramp_inside(const struct stops *s, u64 ip);
+/* tramp-filter.c: leaves 0 in rcx, else surely not the wanted registers. */
+bool tramp_can_filter(const struct stop_cond *c);
+void tramp_emit_sum(struct wbuf *out, const struct stop_cond *c, const struct regs *now);
 int tramp_emit(struct stops *s, struct tramp *t, struct wbuf *out) __must_check;
 /* The flags as lahf and seto %al leave them in ax; and back over @eflags. */
 u16 tramp_flags_pack(u64 eflags);

@@ -167,16 +167,65 @@ static void emit_check(struct emitter *e, struct stops *s, int i)
 	k->end = e->out.len;
 }
 
+/* Can every check of instruction @n be put off by its registers' sum? */
+static bool can_filter(const struct emitter *e, const struct stops *s, unsigned n)
+{
+	for (int i = 0; i < e->t->n_checks; i++) {
+		const struct tramp_check *k = &e->t->checks[i];
+
+		if (k->insn == n &&
+		    (k->cond < 0 || !tramp_can_filter(&s->conds[k->cond].c)))
+			return false;
+	}
+	return true;
+}
+
+/* See tramp-filter.c. The jump to the copy is not known yet: *@fixup. */
+static void emit_filter(struct emitter *e, const struct stops *s, unsigned n, u32 *fixup)
+{
+	struct tramp_insn *in = &e->t->insns[n];
+	u32 to_slow[TRAMP_CHECKS], n_slow = 0;
+
+	emit_data(e, "\x48\x89\x0d", 3, SAVED(save_rcx));
+	in->rcx_used = e->out.len;
+	for (int i = 0; i < e->t->n_checks; i++) {
+		if (e->t->checks[i].insn != n)
+			continue;
+		if (n_slow)
+			emit_data(e, "\x48\x8b\x0d", 3, SAVED(save_rcx));
+		tramp_emit_sum(&e->out, &s->conds[e->t->checks[i].cond].c, &s->now);
+		/* jrcxz over the jump that skips the one to the check */
+		wbuf_bytes(&e->out, "\xe3\x02\xeb\x05\xe9", 5);
+		to_slow[n_slow++] = e->out.len;
+		wbuf_u32(&e->out, 0);
+	}
+	emit_data(e, "\x48\x8b\x0d", 3, SAVED(save_rcx));
+	in->rcx_back = e->out.len;
+	wbuf_u8(&e->out, 0xe9);
+	*fixup = e->out.len;
+	wbuf_u32(&e->out, 0);
+	in->slow = e->out.len;
+	emit_data(e, "\x48\x8b\x0d", 3, SAVED(save_rcx));
+	while (n_slow && !e->out.err) {
+		u32 rel = in->slow - (to_slow[--n_slow] + 4);
+
+		memcpy(e->out.data + to_slow[n_slow], &rel, 4);
+	}
+}
+
 static void emit_insn(struct emitter *e, struct stops *s, unsigned n,
 		      const u64 entry[WINDOW_INSNS])
 {
 	struct tramp_insn *in = &e->t->insns[n];
+	u32 fixup = 0;
 	u8 pushed;
 	int err;
 
 	in->entry = e->out.len;
 	for (int i = 0; i < e->t->n_checks; i++)
 		in->checked |= e->t->checks[i].insn == n;
+	if (in->checked && can_filter(e, s, n))
+		emit_filter(e, s, n, &fixup);
 	if (in->checked) {
 		emit_data(e, "\x48\x89\x05", 3, SAVED(save_rax));
 		in->has_rax = e->out.len;
@@ -191,6 +240,11 @@ static void emit_insn(struct emitter *e, struct stops *s, unsigned n,
 		load_rax(e, SAVED(save_rax));
 	}
 	in->copy = e->out.len;
+	if (fixup && !e->out.err) {
+		u32 rel = in->copy - (fixup + 4);
+
+		memcpy(e->out.data + fixup, &rel, 4);
+	}
 	err = code_emit(&e->t->w, n, &e->out, here(e), entry, &pushed);
 	in->pushed = pushed ? in->copy + pushed : 0;
 	in->end = e->out.len;

@@ -459,6 +459,11 @@ static int restore(struct stops *s, const struct tramp *t, const struct tramp_in
 	u64 saved[2];
 	int err;
 
+	if (in->slow && ((off >= in->rcx_used && off < in->rcx_back) || off == in->slow)) {
+		s->now_set = false;
+		return tracee_read(s->tid, t->data + offsetof(struct tramp_data, save_rcx),
+				   &s->now.r[X86_RCX], 8);
+	}
 	if (!in->checked || off <= in->has_rax || off >= in->copy)
 		return 0;
 	err = tracee_read(s->tid, t->data, saved, sizeof(saved));

@@ -24,9 +24,13 @@
 #define TRAMP_CHECKS 20
 /* Bytes of code for a window of @w instructions with @c checks, at most. */
 #define TRAMP_BYTES(c, w)                                                                  \
-	(512 + (c) * (448 + 2 * TRAMP_HASH_BYTES + TRAMP_INNER_BYTES) + (w)*96)
-#define TRAMP_HASH_BYTES  1600
-#define TRAMP_INNER_BYTES 3200
+	(512 +                                                                             \
+	 (c) * (448 + TRAMP_FILTER_BYTES + 2 * TRAMP_HASH_BYTES + TRAMP_INNER_BYTES) +     \
+	 (w)*96)
+#define TRAMP_FILTER_REGS  8
+#define TRAMP_FILTER_BYTES (TRAMP_FILTER_REGS * 5 + 32)
+#define TRAMP_HASH_BYTES   1600
+#define TRAMP_INNER_BYTES  3200
 
 struct tramp_check {
 	u8 insn;
@@ -39,6 +43,7 @@ struct tramp_check {
 
 struct tramp_insn {
 	bool checked;
+	u16 rcx_used, rcx_back, slow;  /* of the filter: rcx is in save_rcx */
 	u16 entry, has_rax, has_flags; /* rax is in save_rax, flags in save_flags */
 	u16 copy, pushed, end;	       /* pushed: rsp is 8 lower from here, or 0 */
 };
@@ -67,7 +72,7 @@ struct tramp {
 
 /* Of the data page. */
 struct tramp_data {
-	u64 save_rax, save_flags;
+	u64 save_rax, save_flags, save_rcx;
 	struct tramp_values {
 		u64 regs[16]; /* in the order of enum reg */
 		u64 words[4];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
- * stop-passes [PASSES]: what a pass over a condition that does not hold costs
- * by each way, beside the loop's own time. The slow ways make a twentieth of
- * the passes.
+ * stop-passes [PASSES [SLOW]]: what a pass over a condition that does not hold costs
+ * by each way, beside the loop's own time. The slow ways make SLOW
+ * passes, by default a twentieth.
  */
 #include <sched.h>
 #include <stdio.h>
@@ -11,6 +11,7 @@
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "stop/stop.h"
@@ -60,6 +61,18 @@ static pid_t child_start(void)
 	return pid;
 }
 
+/* Processor time of the child and ours: others may be at work here, too. */
+static u64 cpu_ns(pid_t pid)
+{
+	struct timespec a = {0}, b = {0};
+	clockid_t clock;
+
+	if (clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &a) ||
+	    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &b))
+		return 0;
+	return (a.tv_sec + b.tv_sec) * NSEC_PER_SEC + a.tv_nsec + b.tv_nsec;
+}
+
 /* ns a pass; < 0: the way did not serve. */
 static double measure(pid_t pid, const struct loop *l, enum stop_way way, u64 passes)
 {
@@ -86,10 +99,10 @@ static double measure(pid_t pid, const struct loop *l, enum stop_way way, u64 pa
 	    tracee_write(pid, (u64)stack + sizeof(stack) - 64, zero, sizeof(zero)) ||
 	    (way != STOP_AUTO && stops_add(s, &c, &id)))
 		goto out;
-	t = now_ns();
+	t = cpu_ns(pid);
 	if (stops_run(s, &on, &res))
 		goto out;
-	t = now_ns() - t;
+	t = cpu_ns(pid) - t;
 	if (res.kind == STOPPED_OTHER && res.stop.sig == SIGTRAP &&
 	    (way == STOP_AUTO || stops_way(s, id) == way))
 		ns = (double)t / passes;
@@ -101,6 +114,7 @@ out:
 int main(int argc, char **argv)
 {
 	u64 passes = argc > 1 ? strtoull(argv[1], NULL, 0) : 1000000;
+	u64 slow = argc > 2 ? strtoull(argv[2], NULL, 0) : passes / 20;
 	pid_t pid = child_start();
 	char why[200];
 
@@ -113,7 +127,7 @@ int main(int argc, char **argv)
 
 		printf("%s: native %.2f ns a pass\n", loops[i].name, native);
 		for (int way = STOP_TRAMPOLINE; way < NR_STOP_WAYS; way++) {
-			u64 n = way == STOP_TRAMPOLINE ? passes : passes / 20;
+			u64 n = way == STOP_TRAMPOLINE ? passes : slow;
 			double ns = -1;
 
 			if (stops_probe(way, why, sizeof(why)))
