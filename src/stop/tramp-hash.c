@@ -245,7 +245,19 @@ int tramp_emit_hash(struct wbuf *o, u64 at, const struct tramp_ranges *r)
 	return o->len - begin > TRAMP_HASH_BYTES - 120 ? -E2BIG : 0;
 }
 
-int tramp_inner(const struct stops *s, const struct stop_cond *c,
+_Static_assert(TRAMP_NEAR_BEFORE == PRINT_WINDOW + SITE_REACH,
+	       "windows that begin there can show what is armed at the site");
+
+static void near_copy(struct stops *s, struct tramp_inner *in, u32 i)
+{
+	u64 start = in->sites[i] - TRAMP_NEAR_BEFORE;
+
+	in->copied[i] = !holes_writable(&s->holes, start) &&
+			!holes_writable(&s->holes, start + TRAMP_NEAR_BYTES - 1) &&
+			!stops_read(s, start, in->copy[i], TRAMP_NEAR_BYTES);
+}
+
+int tramp_inner(struct stops *s, const struct stop_cond *c,
 		const struct tramp_ranges *windows, struct tramp_inner *out)
 {
 	u32 w = 0;
@@ -253,8 +265,11 @@ int tramp_inner(const struct stops *s, const struct stop_cond *c,
 	memset(out, 0, sizeof(*out));
 	if (s->n_sites > TRAMP_INNER_SITES)
 		return -ENODATA;
-	for (u32 i = 0; i < s->n_sites; i++)
-		out->sites[out->n_sites++] = s->sites[i].ip;
+	for (u32 i = 0; i < s->n_sites; i++) {
+		out->sites[i] = s->sites[i].ip;
+		near_copy(s, out, i);
+	}
+	out->n_sites = s->n_sites;
 	for (int i = 0; i < PRINT_WINDOWS; i++) {
 		if (!(c->print.valid[0] & PRINT_VALID_WINDOW(i)))
 			continue;
@@ -275,22 +290,6 @@ int tramp_inner(const struct stops *s, const struct stop_cond *c,
 	return out->n ? 0 : -ENODATA;
 }
 
-/* A jump over data: literals, then where each word is, until 0. Its place. */
-static size_t emit_words(struct wbuf *o, u64 at, const struct tramp_inner *in)
-{
-	size_t begin = o->len, table;
-
-	wbuf_u8(o, 0xe9);
-	wbuf_u32(o, 16 * in->n + 8);
-	for (u32 i = 0; i < in->n; i++)
-		wbuf_u64(o, in->literal[i]);
-	table = o->len;
-	for (u32 i = 0; i < in->n; i++)
-		wbuf_u64(o, in->words[i] ? in->words[i] : at + JUMP_BYTES + 8 * i);
-	wbuf_u64(o, 0);
-	return table - begin;
-}
-
 /* Point the rel32 at @at to the end of @o. */
 static void land(struct wbuf *o, size_t at)
 {
@@ -300,24 +299,64 @@ static void land(struct wbuf *o, size_t at)
 		memcpy(o->data + at, &rel, 4);
 }
 
-/* jb to what the returned place will be pointed to, if rdi is near @ip. */
-static size_t emit_near(struct wbuf *o, u64 ip)
+/*
+ * A jump over data: literals, the copies of code, then where each word is,
+ * until 0. Its place; the copies' addresses go to @copies.
+ */
+static size_t emit_words(struct wbuf *o, u64 at, const struct tramp_inner *in, u64 *copies)
 {
-	imm64(o, 0x49, 0xba, ip - PRINT_WINDOW - SITE_REACH); /* mov, %r10 */
-	wbuf_bytes(o, "\x49\x89\xf9", 3);		      /* mov %rdi, %r9 */
-	wbuf_bytes(o, "\x4d\x29\xd1", 3);		      /* sub %r10, %r9 */
-	wbuf_bytes(o, "\x49\x81\xf9", 3);		      /* cmp $, %r9 */
-	wbuf_u32(o, PRINT_WINDOW + 2 * SITE_REACH);
-	wbuf_bytes(o, "\x0f\x82", 2);
+	size_t begin = o->len, table, jump;
+
+	wbuf_u8(o, 0xe9);
+	jump = o->len;
 	wbuf_u32(o, 0);
-	return o->len - 4;
+	for (u32 i = 0; i < in->n; i++)
+		wbuf_u64(o, in->literal[i]);
+	for (u32 i = 0; i < in->n_sites; i++) {
+		copies[i] = at + (o->len - begin);
+		if (in->copied[i])
+			wbuf_bytes(o, in->copy[i], TRAMP_NEAR_BYTES);
+	}
+	table = o->len;
+	for (u32 i = 0; i < in->n; i++)
+		wbuf_u64(o, in->words[i] ? in->words[i] : at + JUMP_BYTES + 8 * i);
+	wbuf_u64(o, 0);
+	land(o, jump);
+	return table - begin;
+}
+
+/* Is rdi near @ip? Then carry is set. */
+static void emit_near(struct wbuf *o, u64 ip)
+{
+	imm64(o, 0x49, 0xba, ip - TRAMP_NEAR_BEFORE); /* mov, %r10 */
+	wbuf_bytes(o, "\x49\x89\xf9", 3);	      /* mov %rdi, %r9 */
+	wbuf_bytes(o, "\x4d\x29\xd1", 3);	      /* sub %r10, %r9 */
+	wbuf_bytes(o, "\x49\x81\xf9", 3);	      /* cmp $, %r9 */
+	wbuf_u32(o, PRINT_WINDOW + 2 * SITE_REACH);
+}
+
+/* Then point it into the copy at @copy; without one, jump: the returned place
+ * is to be pointed to where. */
+static size_t emit_near_site(struct wbuf *o, u64 ip, bool copied, u64 copy)
+{
+	emit_near(o, ip);
+	if (!copied) {
+		wbuf_bytes(o, "\x0f\x82", 2); /* jb */
+		wbuf_u32(o, 0);
+		return o->len - 4;
+	}
+	wbuf_bytes(o, "\x73\x0d", 2);			       /* jae past the next two */
+	imm64(o, 0x49, 0xba, copy - (ip - TRAMP_NEAR_BEFORE)); /* mov, %r10 */
+	wbuf_bytes(o, "\x4c\x01\xd7", 3);		       /* add %r10, %rdi */
+	return 0;
 }
 
 int tramp_emit_inner(struct wbuf *o, u64 at, const struct tramp_inner *in)
 {
 	size_t begin = o->len, table, loop, done, end, near[TRAMP_INNER_SITES];
+	u64 copies[TRAMP_INNER_SITES];
 
-	table = emit_words(o, at, in);
+	table = emit_words(o, at, in, copies);
 	init(o);
 	imm64(o, 0x48, 0xbe, at + table); /* mov $table, %rsi */
 	loop = o->len;
@@ -330,7 +369,7 @@ int tramp_emit_inner(struct wbuf *o, u64 at, const struct tramp_inner *in)
 	wbuf_bytes(o, "\x48\x8b\x3f", 3);     /* mov (%rdi), %rdi */
 	wbuf_bytes(o, "\x48\x83\xe7\xf8", 4); /* and $-8, %rdi */
 	for (u32 i = 0; i < in->n_sites; i++)
-		near[i] = emit_near(o, in->sites[i]);
+		near[i] = emit_near_site(o, in->sites[i], in->copied[i], copies[i]);
 	for (int w = 0; w < PRINT_BLOCK_WORDS; w++)
 		take(o, w);
 	wbuf_u8(o, 0xe9); /* jmp loop */
@@ -341,7 +380,8 @@ int tramp_emit_inner(struct wbuf *o, u64 at, const struct tramp_inner *in)
 	end = o->len;
 	wbuf_u32(o, 0);
 	for (u32 i = 0; i < in->n_sites; i++)
-		land(o, near[i]);
+		if (near[i])
+			land(o, near[i]);
 	wbuf_bytes(o, "\x48\x39\xc0", 3); /* cmp %rax, %rax */
 	land(o, end);
 	if (o->err)

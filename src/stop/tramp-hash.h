@@ -36,6 +36,9 @@ int tramp_emit_hash(struct wbuf *out, u64 at, const struct tramp_ranges *r) __mu
 
 /* What the words of the windows point to; only behind equal windows. */
 #define TRAMP_INNER_SITES 8
+/* The code around a site that a window may show together with armed bytes. */
+#define TRAMP_NEAR_BEFORE 96
+#define TRAMP_NEAR_BYTES  (2 * TRAMP_NEAR_BEFORE)
 
 struct tramp_inner {
 	u32 n;
@@ -43,14 +46,18 @@ struct tramp_inner {
 	u64 literal[PRINT_INNER];
 	u32 n_sites;
 	u64 sites[TRAMP_INNER_SITES];
+	/* The bytes around a site as the program sees them, where it cannot
+	 * write them itself. */
+	bool copied[TRAMP_INNER_SITES];
+	u8 copy[TRAMP_INNER_SITES][TRAMP_NEAR_BYTES];
 	u64 expect;
 };
 
 /* @windows: what part 0 gave. -ENODATA as above. */
-int tramp_inner(const struct stops *s, const struct stop_cond *c,
+int tramp_inner(struct stops *s, const struct stop_cond *c,
 		const struct tramp_ranges *windows, struct tramp_inner *out) __must_check;
-/* As tramp_emit_hash(). Where one shows armed code it says equal: the
- * supervisor decides. */
+/* As tramp_emit_hash(). Where one shows armed code that is not copied it says
+ * equal: the supervisor decides. */
 int tramp_emit_inner(struct wbuf *out, u64 at, const struct tramp_inner *in) __must_check;
 
 #endif

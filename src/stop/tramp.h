@@ -30,7 +30,7 @@
 #define TRAMP_FILTER_REGS  8
 #define TRAMP_FILTER_BYTES (TRAMP_FILTER_REGS * 5 + 32)
 #define TRAMP_HASH_BYTES   1600
-#define TRAMP_INNER_BYTES  3200
+#define TRAMP_INNER_BYTES  4800
 
 struct tramp_check {
 	u8 insn;
