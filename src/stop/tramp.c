@@ -579,6 +579,23 @@ static bool in_check(const struct tramp *t, u32 off)
 	return false;
 }
 
+/* On a stub, on the way to an instruction: nothing has been done for it yet. */
+static bool on_stub(struct stops *s, u64 ip)
+{
+	for (u32 i = 0; i < s->n_tramps; i++) {
+		const struct tramp *t = s->tramps[i];
+
+		for (int k = 0; k < t->n_stubs; k++) {
+			if (t->stubs[k].addr != ip)
+				continue;
+			eval_moved(s);
+			set_ip(s, t->w.addr + t->w.insns[t->stubs[k].insn].at);
+			return true;
+		}
+	}
+	return false;
+}
+
 int tramp_settle(struct stops *s, const struct tracee_stop *st, bool stepped, bool *arrived)
 {
 	u64 ip = s->now.r[X86_RIP];
@@ -610,7 +627,13 @@ int tramp_settle(struct stops *s, const struct tracee_stop *st, bool stepped, bo
 		w = of_window(s, ip);
 		*arrived = w && bounce(s, w, ip);
 	}
-	t = *arrived ? NULL : of_code(s, ip);
+	if (*arrived)
+		return 0;
+	if (on_stub(s, ip)) {
+		s->placed = true;
+		return 0;
+	}
+	t = of_code(s, ip);
 	if (!t)
 		return 0;
 	s->placed = true;

@@ -17,7 +17,7 @@
 
 #define TICK_SIGNAL (SIGRTMAX - 3)
 #define TICK_NS	    (10 * NSEC_PER_MSEC)
-#define AGAIN_NS    NSEC_PER_MSEC
+#define AGAIN_NS    (NSEC_PER_MSEC / 5)
 
 #ifndef sigev_notify_thread_id
 #define sigev_notify_thread_id _sigev_un._tid

@@ -68,6 +68,14 @@ FN(jumps,
 FN(overlap, "mov $20,%ebx\nmov $3,%eax\n1: test $1,%bl\njz 2f\nlock\n2: addl $1,(%rdi)\n"
 	    "test $3,%bl\njnz 3f+1\n3: mov $0x90c00190,%ecx\nlea 1(%rsi),%rsi\ndec %ebx\n"
 	    "jnz 1b\njmp 5f\n5:");
+/* rsi turns, to be interrupted anywhere; rbx is new in every turn. */
+FN(longer,
+   "mov %rsi,%rbx\nnopl (%rax)\nnop\nxor %ecx,%ecx\n1: adc %rbx,%rax\nlea "
+   "3(%rax,%rcx),%rcx\n"
+   "rol $3,%rcx\nadd %rcx,(%rdi)\nmov %rbx,-16(%rsp)\ncall 2f\npush %rcx\npushf\n"
+   "pop %rdx\npop %rsi\nand $0x8d5,%edx\nadd %rdx,8(%rdi)\ndec %ebx\njnz 1b\njmp 3f\n"
+   "2: xor %rax,%rcx\nmov %rcx,%r8\nmov $3,%ecx\n4: add $5,%r9\nloop 4b\n"
+   "mov %r8,%rcx\nret\n3:");
 FN(spin, "mov $1,%eax\n1: jmp 1b");
 
 static const struct fn {
@@ -591,6 +599,76 @@ static void test_budget(void **state)
 	child_end();
 }
 
+static void rewind_longer(u64 turns)
+{
+	struct regs r;
+
+	rewind_to(f_longer);
+	assert_int_equal(tracee_get_regs(child, &r), 0);
+	r.r[X86_RSI] = turns;
+	assert_int_equal(tracee_set_regs(child, &r), 0);
+}
+
+/* Conditions of all kinds all over @f, and a stop every few microseconds. */
+static void interrupted(enum stop_way way, u64 turns)
+{
+	static const u8 at[] = {9, 12, 17, 21, 24, 29, 34, 35, 36, 37, 38, 44, 48, 50};
+	struct stops_run_opts on = {0}, o = {0};
+	int never[ARRAY_SIZE(at)], all[ARRAY_SIZE(at)], once[ARRAY_SIZE(at)];
+	struct stop_result res;
+	struct stops *s;
+	u64 n = 0;
+
+	child_start();
+	assert_int_equal(stops_new(&s, child, way), 0);
+	rewind_longer(turns);
+	assert_int_equal(stops_run(s, &on, &res), 0);
+	assert_true(is_end(&res));
+	result_get(&truth);
+	rewind_longer(turns);
+	for (size_t i = 0; i < ARRAY_SIZE(at); i++) {
+		struct stop_cond c = {.ip = (u64)f_longer + at[i], .match_regs = true};
+
+		assert_int_equal(stops_add(s, &c, &never[i]), 0);
+		c.count_only = true;
+		c.ignore = ~(1u << X86_RBX);
+		c.regs.r[X86_RBX] = 1000 + i;
+		assert_int_equal(stops_add(s, &c, &once[i]), 0);
+		c.match_regs = false;
+		if (i % 2)
+			assert_int_equal(stops_add(s, &c, &all[i]), 0);
+	}
+	for (;; n++) {
+		o.budget_ns = n < 400 ? 10000 + random() % 10000 : 0;
+		assert_int_equal(stops_run(s, &o, &res), 0);
+		if (res.kind != STOPPED_TIME)
+			break;
+		if (res.regs.r[X86_RIP] < (u64)f_longer ||
+		    res.regs.r[X86_RIP] > (u64)f_longer + 100)
+			fail_msg("stopped at %#lx, not in the program",
+				 res.regs.r[X86_RIP]);
+	}
+	print_message("%s: interrupted %lu times\n", stop_way_names[way], n);
+	assert_true(is_end(&res));
+	result_check(&truth, "interrupted");
+	for (size_t i = 0; i < ARRAY_SIZE(at); i++) {
+		assert_int_equal(stops_count(s, never[i]), 0);
+		assert_int_equal(stops_count(s, once[i]), 1);
+		if (i % 2)
+			assert_int_equal(stops_count(s, all[i]), turns);
+	}
+	stops_free(s);
+	child_end();
+}
+
+static void test_interrupted(void **state)
+{
+	interrupted(STOP_TRAMPOLINE, 150000);
+	interrupted(STOP_PTRACE, 1020);
+	if (bpf_works())
+		interrupted(STOP_BPF, 1020);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -598,7 +676,7 @@ int main(void)
 		cmocka_unit_test(test_bpf),	  cmocka_unit_test(test_plain_breakpoints),
 		cmocka_unit_test(test_look_here), cmocka_unit_test(test_watch),
 		cmocka_unit_test(test_steps),	  cmocka_unit_test(test_words_unreadable),
-		cmocka_unit_test(test_budget),
+		cmocka_unit_test(test_budget),	  cmocka_unit_test(test_interrupted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
