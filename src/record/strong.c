@@ -242,9 +242,39 @@ static bool is_trap(const struct tracee_stop *s)
 	return s->kind == TRACEE_SIGNAL && s->sig == SIGTRAP;
 }
 
-/* 1: at the same place again; 0: interrupted elsewhere; -EAGAIN: *@stop is
- * something else, to be seen to. */
-static int next_pass(struct task *t, u64 ip, struct tracee_stop *stop)
+static bool is_interrupt(const struct tracee_stop *s)
+{
+	return s->kind == TRACEE_EVENT && s->event == PTRACE_EVENT_STOP;
+}
+
+/*
+ * From pass to pass over the place of @r until one has all of its registers:
+ * that is the one to tell from the first. 1: at some later pass, 0: interrupted
+ * elsewhere, -EAGAIN: *@stop is something else, to be seen to.
+ */
+static int passes(struct task *t, const struct regs *r, struct tracee_stop *stop)
+{
+	u64 deadline = now_ns() + PASS_NS;
+	struct regs now;
+	int err;
+
+	/* Having hit, the kernel sets the resume flag: no step is needed. */
+	do {
+		err = tracee_resume(t->tid, PTRACE_CONT, 0);
+		if (!err)
+			err = await(t, deadline, stop);
+		if (err)
+			return err;
+		if (!is_trap(stop))
+			return is_interrupt(stop) ? 0 : -EAGAIN;
+		err = tracee_get_regs(t->tid, &now);
+		if (err)
+			return err;
+	} while (!regs_equal(r, &now) && !t->interrupted && now_ns() < deadline);
+	return 1;
+}
+
+static int next_pass(struct task *t, const struct regs *r, struct tracee_stop *stop)
 {
 	int err;
 
@@ -255,24 +285,16 @@ static int next_pass(struct task *t, u64 ip, struct tracee_stop *stop)
 		return err;
 	if (!is_trap(stop))
 		return -EAGAIN;
-	if (set_debug_register(t->tid, 0, ip) || set_debug_register(t->tid, 7, 1))
+	if (set_debug_register(t->tid, 0, r->r[X86_RIP]) ||
+	    set_debug_register(t->tid, 7, 1))
 		return 0;
-	err = tracee_resume(t->tid, PTRACE_CONT, 0);
-	if (!err)
-		err = await(t, now_ns() + PASS_NS, stop);
-	if (err)
+	err = passes(t, r, stop);
+	if (err < 0 && err != -EAGAIN)
 		return err;
 	tracee_ignore(set_debug_register(t->tid, 7, 0));
-	if (is_trap(stop)) {
-		t->late_stop |= t->interrupted;
-		t->interrupted = false;
-		return 1;
-	}
-	if (stop->kind == TRACEE_EVENT && stop->event == PTRACE_EVENT_STOP) {
-		t->interrupted = false;
-		return 0;
-	}
-	return -EAGAIN;
+	t->late_stop |= t->interrupted && !is_interrupt(stop);
+	t->interrupted = false;
+	return err;
 }
 
 /* Words of the pages that are not as they were a pass ago. */
@@ -317,7 +339,7 @@ int strong_settle(struct session *s, struct task *t, struct tracee_stop *stop)
 	for (u32 i = 0; i < n; i++)
 		tracee_read_some(t->tid, pages[i], (u8 *)before + i * PAGE_BYTES,
 				 PAGE_BYTES);
-	got = next_pass(t, r.r[X86_RIP], stop);
+	got = next_pass(t, &r, stop);
 	if (got == 1)
 		find_words(st, t, pages, n, before);
 	free(before);
