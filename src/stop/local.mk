@@ -17,11 +17,13 @@ libplayhead_a_SOURCES += \
 	src/stop/wait.c
 
 if HAVE_CMOCKA
-check_PROGRAMS += tests/unit/test-relocate tests/unit/test-stop
-TESTS += tests/unit/test-relocate tests/unit/test-stop
+check_PROGRAMS += tests/unit/test-relocate tests/unit/test-stop tests/unit/test-stop-real
+TESTS += tests/unit/test-relocate tests/unit/test-stop tests/unit/test-stop-real
+tests_unit_test_stop_real_SOURCES = tests/unit/test-stop-real.c tests/unit/stop-child.h
+tests_unit_test_stop_real_LDADD = $(PLAYHEAD_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_relocate_SOURCES = tests/unit/test-relocate.c
 tests_unit_test_relocate_LDADD = $(PLAYHEAD_LIBS) $(CMOCKA_LIBS)
-tests_unit_test_stop_SOURCES = tests/unit/test-stop.c
+tests_unit_test_stop_SOURCES = tests/unit/test-stop.c tests/unit/stop-child.h
 tests_unit_test_stop_LDADD = $(PLAYHEAD_LIBS) $(CMOCKA_LIBS)
 endif
 

@@ -22,6 +22,7 @@
 #include <cmocka.h>
 
 #include "stop/stop.h"
+#include "tests/unit/stop-child.h"
 
 #define MAX_TRACE 4000
 #define DATA_SIZE 8192
@@ -96,33 +97,6 @@ static const struct fn {
 	{"jumps",	  f_jumps	 },
 };
 
-static pid_t child;
-
-static void child_start(void)
-{
-	struct tracee_stop st;
-
-	child = fork();
-	assert_true(child >= 0);
-	if (!child) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		for (;;)
-			pause();
-	}
-	assert_int_equal(
-		ptrace(PTRACE_SEIZE, child, 0, PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL),
-		0);
-	assert_int_equal(ptrace(PTRACE_INTERRUPT, child, 0, 0), 0);
-	assert_int_equal(tracee_wait(child, 0, &st), 0);
-	assert_int_equal(tracee_map_agent(child, 0), 0);
-}
-
-static void child_end(void)
-{
-	kill(child, SIGKILL);
-	waitpid(child, NULL, 0);
-}
-
 static struct regs start_regs(const char *code)
 {
 	struct regs r;
@@ -184,12 +158,6 @@ static u64 trace_word[MAX_TRACE];
 static bool trace_same[MAX_TRACE]; /* a further iteration of a rep */
 static int n_trace;
 static struct result truth;
-
-static bool is_end(const struct stop_result *res)
-{
-	return res->kind == STOPPED_OTHER && res->stop.kind == TRACEE_SIGNAL &&
-	       res->stop.sig == SIGTRAP;
-}
 
 static bool is_rep(u64 ip)
 {
@@ -344,16 +312,6 @@ static void test_ptrace(void **state)
 static void test_trampoline(void **state)
 {
 	all_ips(STOP_TRAMPOLINE);
-}
-
-static bool bpf_works(void)
-{
-	char why[200];
-
-	if (!stops_probe(STOP_BPF, why, sizeof(why)))
-		return true;
-	print_message("no BPF here: %s\n", why);
-	return false;
 }
 
 static void test_bpf(void **state)
