@@ -11,11 +11,23 @@
 #include "base/log.h"
 #include "record/internal.h"
 
+/* PLAYHEAD_SAMPLER=perf or timer: as on a machine that has no better. */
+static enum sampler_kind at_best(void)
+{
+	const char *e = getenv("PLAYHEAD_SAMPLER");
+
+	if (e && !strcmp(e, "perf"))
+		return SAMPLER_PERF;
+	if (e && !strcmp(e, "timer"))
+		return SAMPLER_TIMER;
+	return SAMPLER_BPF;
+}
+
 int samples_open(struct session *s)
 {
 	struct sampler_opts o = {
 		.hz = s->opts->hz,
-		.at_best = SAMPLER_BPF,
+		.at_best = at_best(),
 		.cpu = s->cpu,
 	};
 	int err;
