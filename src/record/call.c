@@ -242,6 +242,8 @@ void call_finish(struct session *s, struct task *t)
 	emit(s, t, &ev);
 	samples_flush_call(s, t, c->split ? c->event : trace_writer_last(s->w));
 	samples_blocked(s, t);
+	if (c->view.nr == SYS_rt_sigprocmask || c->view.nr == SYS_rt_sigreturn)
+		trap_note_mask(t);
 	t->regs = c->after;
 	c->active = false;
 }

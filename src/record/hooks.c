@@ -202,6 +202,7 @@ static const struct { long nr; struct hook hook; } hooks[] = {
 	{SYS_madvise, {hook_madvise_enter, hook_madvise_leave}},
 	{SYS_shmat, {NULL, hook_shmat_leave}},
 	{SYS_shmdt, {hook_shmdt_enter, hook_shmdt_leave}},
+	{SYS_rt_sigaction, {NULL, hook_sigaction_leave}},
 	{SYS_clone, {clone_enter, process_fork_effects}},
 	{SYS_clone3, {NULL, process_fork_effects}},
 	{SYS_fork, {NULL, process_fork_effects}},

@@ -31,6 +31,16 @@ struct mm {
 	u64 stack_low, stack_end; /* as replay maps it: all it may grow to */
 };
 
+/*
+ * What the program does with SIGSEGV, as its threads share it. A trapped
+ * instruction raises one, for which the kernel undoes that it is blocked or
+ * ignored: the program is not to see that.
+ */
+struct segv {
+	int refs;
+	u8 action[32]; /* the kernel's struct sigaction */
+};
+
 enum task_state {
 	TASK_READY,   /* stopped by ptrace, may be resumed */
 	TASK_RUNNING, /* in program code */
@@ -68,6 +78,8 @@ struct task {
 	pid_t tid, pid;
 	enum task_state state;
 	struct mm *mm;
+	struct segv *segv;
+	u64 blocked; /* its signal mask */
 	struct call call;
 	struct regs regs; /* after its last event; what it is resumed with */
 	u64 clear_tid;	  /* word the kernel clears at its end, or 0 */
@@ -270,6 +282,11 @@ void process_unknown_ended(struct session *s, const struct tracee_stop *stop);
 int exec_image(struct session *s, struct task *t) __must_check;
 
 /* trap.c: RDTSC, RDTSCP, CPUID. true: it was one, an event is written. */
+void trap_note_mask(struct task *t);
+void trap_exec(struct session *s, struct task *t);
+void hook_sigaction_leave(struct session *s, struct task *t, s64 ret);
+struct segv *segv_new(const struct segv *from);
+void segv_put(struct segv *g);
 bool trap_emulate(struct session *s, struct task *t, const siginfo_t *si);
 
 /* signal.c */

@@ -81,6 +81,14 @@ static struct task *child_new(struct session *s, struct task *t, pid_t tid)
 		return NULL;
 	}
 	c->cpus = t->cpus;
+	c->blocked = t->blocked;
+	c->segv = b.flags & CLONE_SIGHAND ? t->segv : segv_new(t->segv);
+	if (c->segv == t->segv)
+		c->segv->refs++;
+	if (!c->segv) {
+		session_end(s, "out of memory");
+		return NULL;
+	}
 	if (b.flags & CLONE_CHILD_CLEARTID)
 		c->clear_tid = b.child_tid;
 	if (tracee_get_regs(tid, &c->regs))
@@ -238,6 +246,7 @@ void process_exec_done(struct session *s, struct task *t)
 	if (err)
 		session_end(s, "cannot set up the new program of process %d: %s", t->pid,
 			    strerror(-err));
+	trap_exec(s, t);
 	samples_add_task(s, t);
 	t->state = TASK_READY;
 }

@@ -227,6 +227,9 @@ static int begin(struct session *s, const char *path)
 		return -ENOMEM;
 	s->cur->state = TASK_RUNNING;
 	s->cur->cpus = s->cpus;
+	s->cur->segv = segv_new(NULL);
+	if (!s->cur->segv)
+		return -ENOMEM;
 	return 0;
 }
 

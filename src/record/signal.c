@@ -184,6 +184,7 @@ static void handled(struct session *s, struct task *t, int sig, struct event *ev
 	ev->xstate = xstate;
 	ev->xstate_len = len;
 	effects_seal(&s->fx, ev);
+	trap_note_mask(t);
 	t->handler = &now;
 	emit(s, t, ev);
 	t->handler = NULL;

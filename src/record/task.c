@@ -58,6 +58,7 @@ void task_free(struct session *s, struct task *t)
 	if (s->last == t)
 		s->last = NULL;
 	mm_put(t->mm);
+	segv_put(t->segv);
 	if (t->stat_fd >= 0)
 		close(t->stat_fd);
 	free(t);

@@ -57,6 +57,7 @@ TARGETS = \
 	tests/targets/threads \
 	tests/targets/timers \
 	tests/targets/tls \
+	tests/targets/trap-blocked \
 	tests/targets/tsc \
 	tests/targets/unknown-call \
 	tests/targets/vfork-exec
