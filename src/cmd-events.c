@@ -72,8 +72,7 @@ static int run(int argc, char **argv)
 	opterr = 0;
 	while ((o = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		if (o == '?')
-			return cmd_usage_error(&cmd_events, "cannot use '%s'",
-					       argv[optind - 1]);
+			return cmd_bad_option(&cmd_events, argv);
 		if (!parse_u64(optarg, &v))
 			return cmd_usage_error(&cmd_events, "'%s' is not a number", optarg);
 		if (o == 'f')

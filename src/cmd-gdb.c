@@ -172,11 +172,12 @@ static int run(int argc, char **argv)
 	u32 pid = 0;
 	int c;
 
+	opterr = 0;
 	while ((c = getopt_long(argc, argv, "+", options, NULL)) != -1) {
 		char *end;
 
 		if (c != 'P')
-			return cmd_usage_error(&cmd_gdb, "unknown option");
+			return cmd_bad_option(&cmd_gdb, argv);
 		pid = strtoul(optarg, &end, 10);
 		if (*end || !pid)
 			return cmd_usage_error(&cmd_gdb, "'%s' is no process id", optarg);

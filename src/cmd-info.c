@@ -153,8 +153,7 @@ static int run(int argc, char **argv)
 	opterr = 0;
 	while ((o = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		if (o == '?')
-			return cmd_usage_error(&cmd_info, "cannot use '%s'",
-					       argv[optind - 1]);
+			return cmd_bad_option(&cmd_info, argv);
 		json = true;
 	}
 	if (argc - optind > 1)

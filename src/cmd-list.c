@@ -126,8 +126,7 @@ static int run(int argc, char **argv)
 	opterr = 0;
 	while ((o = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		if (o == '?')
-			return cmd_usage_error(&cmd_list, "cannot use '%s'",
-					       argv[optind - 1]);
+			return cmd_bad_option(&cmd_list, argv);
 		l.json = true;
 	}
 	if (optind < argc)

@@ -51,9 +51,7 @@ static int run(int argc, char **argv)
 			o.quiet = true;
 			break;
 		default:
-			return cmd_usage_error(&cmd_record,
-					       "unknown option, or no value: '%s'",
-					       argv[optind - 1]);
+			return cmd_bad_option(&cmd_record, argv);
 		}
 	}
 	if (optind >= argc)

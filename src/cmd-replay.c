@@ -21,14 +21,21 @@ static void on_interrupt(int sig)
 	interrupted = true;
 }
 
+/* @ctx: where the first error goes. A full disk ends the replay; that a
+ * stream was closed for it is as the user wants it. */
 static void output(void *ctx, int fd, const void *data, size_t n)
 {
-	(void)ctx;
-	while (n) {
+	int *failed = ctx;
+
+	while (n && !*failed) {
 		ssize_t put = write(fd, data, n);
 
-		if (put < 0 && errno != EINTR)
+		if (put < 0 && errno == EBADF)
 			return;
+		if (put < 0 && errno != EINTR) {
+			*failed = errno;
+			interrupted = true;
+		}
 		if (put > 0) {
 			data = (const char *)data + put;
 			n -= put;
@@ -45,7 +52,9 @@ static int exit_status(s32 status)
 
 static int replay(const char *given)
 {
-	struct timeline_opts o = {.interrupt = &interrupted, .output = output};
+	int failed = 0;
+	struct timeline_opts o = {
+		.interrupt = &interrupted, .output = output, .ctx = &failed};
 	struct sigaction act = {.sa_handler = on_interrupt};
 	const struct trace_end *end;
 	struct timeline *t;
@@ -64,6 +73,10 @@ static int replay(const char *given)
 	if (err && err != -EILSEQ && err != -EINTR)
 		log_error("replay failed: %s", strerror(-err));
 	timeline_close(t);
+	if (failed) {
+		log_error("cannot write output: %s", strerror(failed));
+		return 1;
+	}
 	if (err)
 		return err == -EINTR ? 130 : 1;
 	return exit_status(status);
@@ -74,8 +87,9 @@ static int run(int argc, char **argv)
 	static const struct option options[] = {{0}};
 	int c;
 
-	while ((c = getopt_long(argc, argv, "+", options, NULL)) != -1)
-		return cmd_usage_error(&cmd_replay, "unknown option");
+	opterr = 0;
+	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1)
+		return cmd_bad_option(&cmd_replay, argv);
 	if (argc - optind > 1)
 		return cmd_usage_error(&cmd_replay, "one recording at a time");
 	return replay(argv[optind]);

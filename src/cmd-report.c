@@ -412,8 +412,7 @@ static int parse(int argc, char **argv, struct wish *w)
 						       optarg);
 			break;
 		default:
-			return cmd_usage_error(&cmd_report, "cannot use '%s'",
-					       argv[optind - 1]);
+			return cmd_bad_option(&cmd_report, argv);
 		}
 	}
 	if (argc - optind > 1)

@@ -151,8 +151,7 @@ static int parse(int argc, char **argv, struct wish *w)
 	opterr = 0;
 	while ((o = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		if (o == '?')
-			return cmd_usage_error(&cmd_samples, "cannot use '%s'",
-					       argv[optind - 1]);
+			return cmd_bad_option(&cmd_samples, argv);
 		if (o == OPT_JSON)
 			w->json = true;
 		else if (o == OPT_FUNCTION)

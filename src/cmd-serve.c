@@ -67,7 +67,8 @@ static int run(int argc, char **argv)
 	u32 pid = 0, port;
 	int c;
 
-	while ((c = getopt_long(argc, argv, "+p:", options, NULL)) != -1) {
+	opterr = 0;
+	while ((c = getopt_long(argc, argv, "p:", options, NULL)) != -1) {
 		switch (c) {
 		case 'p':
 			if (!to_u32(optarg, 65535, &port))
@@ -93,7 +94,7 @@ static int run(int argc, char **argv)
 						       optarg);
 			break;
 		default:
-			return cmd_usage_error(&cmd_serve, "unknown option");
+			return cmd_bad_option(&cmd_serve, argv);
 		}
 	}
 	if (argc - optind > 1)

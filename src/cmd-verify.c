@@ -107,11 +107,12 @@ static int run(int argc, char **argv)
 	bool json = false;
 	int c;
 
-	while ((c = getopt_long(argc, argv, "+", options, NULL)) != -1) {
+	opterr = 0;
+	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		if (c == 'j')
 			json = true;
 		else if (c != 's')
-			return cmd_usage_error(&cmd_verify, "unknown option");
+			return cmd_bad_option(&cmd_verify, argv);
 		else if (find_way(optarg, &force))
 			return cmd_usage_error(&cmd_verify, "no way to stop named '%s'",
 					       optarg);

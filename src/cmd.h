@@ -24,5 +24,7 @@ extern const struct cmd cmd_record, cmd_replay, cmd_verify, cmd_serve, cmd_gdb, 
 void cmd_help(const struct cmd *c);
 /* "playhead VERB: unknown option ..., try 'playhead VERB --help'"; returns 2. */
 int cmd_usage_error(const struct cmd *c, const char *fmt, ...) __printf_like(2, 3);
+/* The same for what getopt just gave '?' for; set opterr to 0 before it. */
+int cmd_bad_option(const struct cmd *c, char **argv);
 
 #endif

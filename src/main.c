@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "config.h"
 #include "cmd.h"
@@ -45,6 +46,21 @@ int cmd_usage_error(const struct cmd *c, const char *fmt, ...)
 	va_end(ap);
 	fprintf(stderr, "; try 'playhead %s --help'\n", c->name);
 	return 2;
+}
+
+int cmd_bad_option(const struct cmd *c, char **argv)
+{
+	const char *word = argv[optind - 1];
+	char letter[] = {'-', optopt, 0};
+
+	/* getopt steps over a long option, and over the last of a cluster of
+	 * letters; a long one where only letters are taken is met as "--". */
+	if (optopt == '-')
+		word = argv[optind];
+	else if (optopt > ' ' && optopt < 0x7f && strncmp(word, "--", 2))
+		word = letter;
+	return cmd_usage_error(c, "cannot use '%s': no such option, or no value for it",
+			       word);
 }
 
 static void usage(FILE *to)
@@ -89,7 +105,7 @@ int main(int argc, char **argv)
 		for (int a = 2; a < argc && strcmp(argv[a], "--"); a++) {
 			if (argv[a][0] != '-')
 				break;
-			if (!strcmp(argv[a], "--help")) {
+			if (!strcmp(argv[a], "--help") || !strcmp(argv[a], "-h")) {
 				cmd_help(cmds[i]);
 				return finish(0);
 			}

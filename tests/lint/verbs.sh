@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Every verb has a help, a man page that is installed and names all its
-# options and JSON keys, and a completion that offers the verb and its options.
+# options and JSON keys, and a completion that offers the verb and its options;
+# it refuses an option it does not know in one line, with status 2.
 # PLAYHEAD and DOC can be set to look at others.
 src=${srcdir:-.}
 playhead=${PLAYHEAD:-./playhead}
@@ -33,12 +34,28 @@ keys_of()
 		grep -oE '\<[a-z]+_[a-z_]+\>' | sort -u
 }
 
+check_manners()
+{
+	local verb=$1 said status
+
+	said=$("$playhead" "$verb" --no-such-option 2>&1 >/dev/null </dev/null)
+	status=$?
+	[[ $status -eq 2 ]] || fault "$verb: an unknown option ends with $status, not 2"
+	[[ $said == "playhead $verb: "*"'--no-such-option'"* && $said != *$'\n'* ]] ||
+		fault "$verb: an unknown option is answered by: $said"
+	"$playhead" "$verb" --help >/dev/full 2>/dev/null &&
+		fault "$verb: --help does not see that its output is lost"
+	cmp -s <("$playhead" "$verb" --help) <("$playhead" "$verb" -h) ||
+		fault "$verb: -h is not --help"
+}
+
 check_verb()
 {
 	local verb=$1 help page options word
 
 	help=$("$playhead" "$verb" --help) || fault "$verb: --help ends with $?"
 	[[ $help == "usage: playhead $verb"* ]] || fault "$verb: --help has no usage line"
+	check_manners "$verb"
 	if [[ ! -r $doc/playhead-$verb.1 ]]; then
 		fault "$verb: no man page"
 		return
