@@ -6,8 +6,8 @@ EXTRA_DIST += tests/system/self.tap tests/system/targets.tap tests/system/progra
 	tests/system/bad-input.tap \
 	tests/system/matrix.txt tests/system/matrix.py tests/system/inputs.py \
 	tests/system/harness.py
-TESTS += tests/system/traces.tap
-EXTRA_DIST += tests/system/traces.tap
+TESTS += tests/system/traces.tap tests/system/listings.tap
+EXTRA_DIST += tests/system/traces.tap tests/system/listings.tap
 if HAVE_CMOCKA
 check_PROGRAMS += tests/system/sampler-print
 TESTS += tests/system/sampler-print
