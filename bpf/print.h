@@ -23,6 +23,14 @@
  * user address, beginning as in (b). */
 #define PRINT_WORDS (PRINT_WINDOW / 8)
 #define PRINT_INNER (PRINT_WINDOWS * PRINT_WORDS)
+/* (d) 64 bytes at each of the first words of the stack (slots: saved registers
+ * and locals of the innermost functions) that is a user address, and after
+ * each of these 64 bytes at each of its words that is one. While recording a
+ * slot is left out that shows the window of a register or of the slot before
+ * it, and all is over after PRINT_SLOT_READS tries to read. */
+#define PRINT_SLOTS	 32
+#define PRINT_SLOT_READS 128
+#define PRINT_SLOT_FAULT 16
 
 /* A word can be an address if it lies in [PRINT_LOW, PRINT_HIGH), outside
  * the agent's area [PRINT_AGENT, PRINT_AGENT + PRINT_AGENT_SIZE) and outside
@@ -35,13 +43,17 @@
 
 /*
  * valid[0]: bits 0..4 stack pieces, bits 8..22 windows of (b);
- * valid[1], valid[2]: inner windows 0..63, 64..119 (window * 8 + word).
+ * valid[1], valid[2]: inner windows 0..63, 64..119 (window * 8 + word);
+ * valid[3]: bits 0..31 slots; valid[4] to valid[7]: what a slot's window points
+ * to (slot * 8 + word).
  * A hash covers its valid pieces in order and nothing else; with no valid
  * piece it is 0, so that a zeroed print agrees with any memory.
  */
+#define PRINT_VALID 8
+
 struct print {
-	u64 stack, windows, inner;
-	u64 valid[3];
+	u64 stack, windows, inner, slots;
+	u64 valid[PRINT_VALID];
 };
 
 #define PRINT_VALID_STACK(i)  (1UL << (i))

@@ -23,7 +23,10 @@ struct scratch {
 	u64 stack[(PRINT_STACK_BYTES + PRINT_PAGE + PRINT_BLOCK) / 8];
 	struct pt_regs regs;
 	u64 general[SAMPLE_RECORD_REGS];
-	struct window outer, inner;
+	u64 stack_words;
+	struct window outer, inner, slot;
+	u64 slot_word[PRINT_WORDS];
+	u32 reads;
 	struct print print;
 };
 
@@ -77,6 +80,7 @@ __noinline int print_stack(struct scratch *s)
 
 	if (!s)
 		return 0;
+	s->stack_words = 0;
 	addr = s->regs.rsp;
 	for (int i = 0; i < PRINT_STACK_PIECES; i++) {
 		u64 n = print_stack_piece(addr, done);
@@ -101,6 +105,7 @@ __noinline int print_stack(struct scratch *s)
 		print_hash_block(&h, s->stack + i * PRINT_BLOCK_WORDS);
 	}
 	s->print.stack = print_hash_end(&h, done);
+	s->stack_words = done / 8;
 	return 0;
 }
 
@@ -152,6 +157,68 @@ __noinline int print_windows(struct scratch *s)
 		s->print.windows = print_hash_end(&s->outer.hash, 0);
 	if (s->print.valid[1] | s->print.valid[2])
 		s->print.inner = print_hash_end(&s->inner.hash, 0);
+	return 0;
+}
+
+/* Is there a window at @addr already? */
+__noinline int slot_skipped(struct scratch *s, u64 addr)
+{
+	if (!s)
+		return 0;
+	for (u32 i = 0; i < PRINT_WINDOWS; i++)
+		if (addr == print_window(s->general[i < 7 ? i : i + 1], s->regs.rsp))
+			return 1;
+	return 0;
+}
+
+/* What slot number @i points to, and what that points to. */
+__noinline int print_slot(struct scratch *s, u32 i)
+{
+	if (!s || i >= PRINT_SLOTS)
+		return 0;
+	s->reads++;
+	if (!window_take(&s->slot, s->stack[i], s->regs.rsp)) {
+		s->reads += PRINT_SLOT_FAULT - 1;
+		return 0;
+	}
+	s->print.valid[3] |= 1UL << i;
+	__builtin_memcpy(s->slot_word, s->slot.words, sizeof(s->slot_word));
+	for (int k = 0; k < PRINT_WORDS; k++) {
+		u64 v = s->slot_word[k];
+		u32 bit = i * PRINT_WORDS + k;
+
+		if (s->reads >= PRINT_SLOT_READS)
+			break;
+		if (!print_window(v, s->regs.rsp))
+			continue;
+		s->reads++;
+		if (window_take(&s->slot, v, s->regs.rsp))
+			s->print.valid[4 + (bit / 64 & 3)] |= 1UL << (bit & 63);
+		else
+			s->reads += PRINT_SLOT_FAULT - 1;
+	}
+	return 1;
+}
+
+__noinline int print_slots(struct scratch *s)
+{
+	u64 addr, before = 0;
+
+	if (!s)
+		return 0;
+	print_hash_init(&s->slot.hash);
+	s->reads = 0;
+	for (u32 i = 0; i < PRINT_SLOTS; i++) {
+		if (i >= s->stack_words || s->reads >= PRINT_SLOT_READS)
+			break;
+		addr = print_window(s->stack[i], s->regs.rsp);
+		if (!addr || addr == before || slot_skipped(s, addr))
+			continue;
+		before = addr;
+		print_slot(s, i);
+	}
+	if (s->print.valid[3])
+		s->print.slots = print_hash_end(&s->slot.hash, 0);
 	return 0;
 }
 
@@ -219,6 +286,7 @@ int on_sample(struct bpf_perf_event_data *ctx)
 		__builtin_memset(&s->print, 0, sizeof(s->print));
 		print_stack(s);
 		print_windows(s);
+		print_slots(s);
 		rec->print = s->print;
 	}
 	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);

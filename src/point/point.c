@@ -11,12 +11,21 @@
 
 #include "point/point-internal.h"
 
-enum part { PART_REGS, PART_WORDS, PART_STACK, PART_WINDOWS, PART_INNER, PART_PAGES };
+enum part {
+	PART_REGS,
+	PART_WORDS,
+	PART_STACK,
+	PART_WINDOWS,
+	PART_INNER,
+	PART_SLOTS,
+	PART_PAGES
+};
 
 static const char *const part_names[] = {
 	[PART_REGS] = "registers",     [PART_WORDS] = "word",
 	[PART_STACK] = "stack",	       [PART_WINDOWS] = "memory at a register",
-	[PART_INNER] = "inner memory", [PART_PAGES] = "page",
+	[PART_INNER] = "inner memory", [PART_SLOTS] = "memory at a stack slot",
+	[PART_PAGES] = "page",
 };
 
 struct mismatch {
@@ -51,9 +60,10 @@ static bool print_matches(const struct point *p, const struct regs *regs,
 			  point_read_fn read, void *ctx, struct mismatch *m)
 {
 	struct print now = {0};
+	struct print_slots slots;
 
 	m->part = PART_STACK;
-	m->faults = print_stack(&now, regs, p->print.valid, read, ctx);
+	m->faults = print_stack(&now, &slots, regs, p->print.valid, read, ctx);
 	if (m->faults || now.stack != p->print.stack)
 		return false;
 	m->faults = print_windows(&now, regs, p->print.valid, read, ctx);
@@ -61,7 +71,11 @@ static bool print_matches(const struct point *p, const struct regs *regs,
 	if (now.windows != p->print.windows)
 		return false;
 	m->part = PART_INNER;
-	return !m->faults && now.inner == p->print.inner;
+	if (m->faults || now.inner != p->print.inner)
+		return false;
+	m->part = PART_SLOTS;
+	m->faults = print_slots(&now, &slots, regs, p->print.valid, read, ctx);
+	return !m->faults && now.slots == p->print.slots;
 }
 
 static bool pages_match(const struct point *p, point_read_fn read, void *ctx,

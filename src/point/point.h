@@ -54,7 +54,7 @@ typedef int (*point_read_fn)(void *ctx, u64 addr, void *buf, size_t n);
  * named there are taken (replay); otherwise all that can be read (record).
  * Returns 0, or -EFAULT if a piece named in @valid cannot be read.
  */
-int print_compute(struct print *out, const struct regs *regs, const u64 valid[3],
+int print_compute(struct print *out, const struct regs *regs, const u64 valid[PRINT_VALID],
 		  point_read_fn read, void *ctx) __must_check;
 
 /*

@@ -4,6 +4,7 @@
  * in the kernel; the rules are in bpf/print.h and bpf/print-hash.h.
  */
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 
 #include "point/point-internal.h"
@@ -16,8 +17,8 @@ static const u8 window_regs[PRINT_WINDOWS] = {
 	X86_R9,	 X86_R10, X86_R11, X86_R12, X86_R13, X86_R14, X86_R15,
 };
 
-int print_stack(struct print *out, const struct regs *regs, const u64 *valid,
-		point_read_fn read, void *ctx)
+int print_stack(struct print *out, struct print_slots *slots, const struct regs *regs,
+		const u64 *valid, point_read_fn read, void *ctx)
 {
 	u64 words[(PRINT_STACK_BYTES + PRINT_BLOCK) / 8];
 	u64 addr = regs->r[X86_RSP], done = 0;
@@ -36,6 +37,8 @@ int print_stack(struct print *out, const struct regs *regs, const u64 *valid,
 		addr += n;
 		done += n;
 	}
+	slots->n = MIN(done / 8, (u64)PRINT_SLOTS);
+	memcpy(slots->words, words, slots->n * 8);
 	memset((u8 *)words + done, 0, PRINT_BLOCK);
 	print_hash_init(&h);
 	for (u64 i = 0; i < done; i += PRINT_BLOCK)
@@ -100,13 +103,73 @@ int print_windows(struct print *out, const struct regs *regs, const u64 *valid,
 	return valid[1] != out->valid[1] || valid[2] != out->valid[2] ? -EFAULT : 0;
 }
 
-int print_compute(struct print *out, const struct regs *regs, const u64 valid[3],
+/* While recording: is this window there already, or the time for it over? */
+static bool slot_skipped(u64 addr, u64 before, const struct regs *regs)
+{
+	for (int i = 0; i < PRINT_WINDOWS; i++)
+		if (addr == print_window(regs->r[window_regs[i]], regs->r[X86_RSP]))
+			return true;
+	return addr == before;
+}
+
+static bool wanted(const u64 *valid, int bit)
+{
+	return !valid || (valid[bit / 64] & 1UL << (bit & 63));
+}
+
+/* Bits of valid[] from its first word on. */
+#define SLOT_BIT(i)	 (3 * 64 + (i))
+#define SLOT_WORD_BIT(i) (4 * 64 + (i))
+
+int print_slots(struct print *out, const struct print_slots *slots, const struct regs *regs,
+		const u64 *valid, point_read_fn read, void *ctx)
+{
+	u64 w[PRINT_WORDS], unused[PRINT_WORDS], rsp = regs->r[X86_RSP], before = 0;
+	int reads = 0, most = valid ? INT_MAX : PRINT_SLOT_READS;
+	struct print_hash h;
+
+	print_hash_init(&h);
+	for (u32 i = 0; i < slots->n && reads < most; i++) {
+		u64 addr = print_window(slots->words[i], rsp);
+
+		if (!addr || !wanted(valid, SLOT_BIT(i)))
+			continue;
+		if (!valid && slot_skipped(addr, before, regs))
+			continue;
+		before = addr;
+		reads++;
+		if (!take_window(&h, addr, rsp, w, read, ctx)) {
+			reads += PRINT_SLOT_FAULT - 1;
+			continue;
+		}
+		out->valid[3] |= 1UL << i;
+		for (int k = 0; k < PRINT_WORDS && reads < most; k++) {
+			int bit = SLOT_WORD_BIT(i * PRINT_WORDS + k);
+
+			if (!print_window(w[k], rsp) || !wanted(valid, bit))
+				continue;
+			reads++;
+			if (take_window(&h, w[k], rsp, unused, read, ctx))
+				out->valid[bit / 64] |= 1UL << (bit & 63);
+			else
+				reads += PRINT_SLOT_FAULT - 1;
+		}
+	}
+	if (out->valid[3])
+		out->slots = print_hash_end(&h, 0);
+	return valid && memcmp(valid + 3, out->valid + 3, (PRINT_VALID - 3) * 8) ? -EFAULT
+										 : 0;
+}
+
+int print_compute(struct print *out, const struct regs *regs, const u64 valid[PRINT_VALID],
 		  point_read_fn read, void *ctx)
 {
-	int err, err2;
+	struct print_slots slots;
+	int err[3];
 
 	memset(out, 0, sizeof(*out));
-	err = print_stack(out, regs, valid, read, ctx);
-	err2 = print_windows(out, regs, valid, read, ctx);
-	return err ? err : err2;
+	err[0] = print_stack(out, &slots, regs, valid, read, ctx);
+	err[1] = print_windows(out, regs, valid, read, ctx);
+	err[2] = print_slots(out, &slots, regs, valid, read, ctx);
+	return err[0] ? err[0] : err[1] ? err[1] : err[2];
 }

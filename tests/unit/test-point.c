@@ -160,6 +160,72 @@ static void every_bit_counts(void **state)
 	assert_memory_equal(&a, &b, sizeof(a));
 }
 
+static u64 *stack_word(struct space *s, u64 addr)
+{
+	return (u64 *)(s->stack + (addr - STACK_AT));
+}
+
+/* Slot 3 shows 0x300, whose word 2 shows 0x700. */
+static void slots_of_the_stack(void **state)
+{
+	struct space *s = *state;
+	struct regs r = some_regs();
+	struct print a, b;
+
+	for (int i = 0; i < PRINT_SLOTS; i++)
+		*stack_word(s, RSP + 8 * i) = 7 + i;
+	a = print_of(s, &r);
+	assert_int_equal(a.valid[3], 0);
+	assert_int_equal(a.slots, 0);
+	*stack_word(s, RSP + 8 * 3) = HEAP_AT + 0x305;
+	*stack_word(s, RSP + 8 * 4) = HEAP_AT + 0x300;		 /* the same again */
+	*stack_word(s, RSP + 8 * 5) = HEAP_AT + 0x100;		 /* rbx has it */
+	*stack_word(s, RSP + 8 * PRINT_SLOTS) = HEAP_AT + 0x900; /* too far up */
+	*heap_word(s, HEAP_AT + 0x310) = HEAP_AT + 0x700;
+	a = print_of(s, &r);
+	assert_int_equal(a.valid[3], 1 << 3);
+	assert_int_equal(a.valid[4], 1UL << (3 * 8 + 2));
+	assert_int_equal(a.valid[5] | a.valid[6] | a.valid[7], 0);
+	for (u64 at = HEAP_AT; at < HEAP_AT + PAGE_BYTES; at += 8) {
+		bool slot = (at >= HEAP_AT + 0x300 && at < HEAP_AT + 0x340) ||
+			    (at >= HEAP_AT + 0x700 && at < HEAP_AT + 0x740);
+
+		*heap_word(s, at) ^= 1;
+		b = print_of(s, &r);
+		assert_int_equal(a.slots != b.slots, slot);
+		*heap_word(s, at) ^= 1;
+	}
+}
+
+/* What cannot be read takes the more time: the tries come to an end. */
+static void slots_have_an_end(void **state)
+{
+	struct space *s = *state;
+	struct regs r = some_regs();
+	struct print p, again;
+
+	for (int i = 0; i < PRINT_SLOTS; i++)
+		*stack_word(s, RSP + 8 * i) = 0x10000000 + 64 * i; /* not mapped */
+	s->reads = 0;
+	p = print_of(s, &r);
+	assert_int_equal(p.valid[3], 0);
+	/* the stack's pieces, two windows of registers, then slots */
+	assert_int_equal(s->reads,
+			 PRINT_STACK_PIECES + 2 + PRINT_SLOT_READS / PRINT_SLOT_FAULT);
+	for (int i = 0; i < PRINT_SLOTS; i++)
+		*stack_word(s, RSP + 8 * i) = HEAP_AT + 0x400 + 64 * i;
+	for (int i = 0; i < 256; i++)
+		*heap_word(s, HEAP_AT + 0x400 + 8 * i) = HEAP_AT + 0x400 + 8 * i;
+	s->reads = 0;
+	p = print_of(s, &r);
+	assert_int_equal(s->reads, PRINT_STACK_PIECES + 2 + PRINT_SLOT_READS);
+	/* In replay what is valid is read, all of it. */
+	s->reads = 0;
+	assert_int_equal(print_compute(&again, &r, p.valid, space_read, s), 0);
+	assert_int_equal(s->reads, PRINT_STACK_PIECES + 2 + PRINT_SLOT_READS);
+	assert_memory_equal(&p, &again, sizeof(p));
+}
+
 static void swapped_words_differ(void **state)
 {
 	struct space *s = *state;
@@ -305,7 +371,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(shape_of_a_print),  T(stack_stops_at_a_hole),
-		T(every_bit_counts),  T(swapped_words_differ),
+		T(every_bit_counts),  T(slots_of_the_stack),
+		T(slots_have_an_end), T(swapped_words_differ),
 		T(what_is_no_window), T(only_valid_pieces_are_compared),
 		T(parts_in_order),    T(a_zeroed_print_agrees),
 		T(fini_frees_pages),
