@@ -86,6 +86,12 @@ static void group_stop(struct session *s, struct task *t)
 	if (s->cur == t)
 		s->cur = NULL;
 	tracee_ignore(tracee_resume(t->tid, PTRACE_LISTEN, 0));
+	for (t = s->tasks; t; t = t->next)
+		if (t->state != TASK_STOPPED)
+			return;
+	/* Ctrl-Z: the shell that waits for us is to see its job stopped. Its fg
+	 * continues us and the program, which are one process group. */
+	raise(SIGSTOP);
 }
 
 static void trace_event(struct session *s, struct task *t, const struct tracee_stop *stop)
@@ -175,17 +181,19 @@ static int loop(struct session *s)
 
 /* ---- begin and end ---- */
 
-static void set_signals(struct sigaction old[4])
+#define N_SIGNALS 5
+
+static void set_signals(struct sigaction old[N_SIGNALS])
 {
-	static const int sigs[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
+	static const int sigs[] = {SIGINT, SIGQUIT, SIGTSTP, SIGTERM, SIGHUP};
 	struct sigaction sa = {.sa_handler = on_alarm};
 
 	/* No SA_RESTART: they are to interrupt waitpid(). */
 	sigaction(SIGALRM, &sa, NULL);
-	for (int i = 0; i < 4; i++) {
-		/* Ctrl-C and Ctrl-\ go to the whole foreground group: they are
-		 * the program's business. */
-		sa.sa_handler = i < 2 ? SIG_IGN : on_end;
+	for (int i = 0; i < N_SIGNALS; i++) {
+		/* Ctrl-C, Ctrl-\ and Ctrl-Z go to the whole foreground group:
+		 * they are the program's business. */
+		sa.sa_handler = i < 3 ? SIG_IGN : on_end;
 		sigaction(sigs[i], &sa, &old[i]);
 	}
 }
@@ -275,7 +283,7 @@ static int finish(struct session *s, int err, int *status)
 int record_run(const struct record_opts *o, int *status)
 {
 	struct session *s;
-	struct sigaction old[4];
+	struct sigaction old[N_SIGNALS];
 	char path[4096];
 	int err;
 

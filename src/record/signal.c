@@ -283,6 +283,7 @@ static void current_stopped(struct session *s, struct task *t, siginfo_t *si)
 	}
 	if (fate == FATE_IGNORED ||
 	    (fate == FATE_STOPS && (t->call.active || nothing_run(t, sig, &r)))) {
+		t->state = t->call.active ? TASK_CALL : TASK_RUNNING;
 		tracee_ignore(tracee_resume(t->tid, PTRACE_CONT, sig));
 		return;
 	}

@@ -53,6 +53,7 @@ TARGETS = \
 	tests/targets/spin-memory \
 	tests/targets/spin-signal \
 	tests/targets/static \
+	tests/targets/stop-cont \
 	tests/targets/thread-storm \
 	tests/targets/threads \
 	tests/targets/timers \
