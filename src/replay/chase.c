@@ -403,7 +403,11 @@ int window_build(struct timeline *t, const struct pos *p)
 		return err == -ENOENT ? -EIO : err;
 	}
 	if (c.to.n_hops == 1 && !regs_equal(&t->win.r[t->win.n - 1], &p->regs)) {
-		log_error("the place sought was not met by stepping");
+		char diff[200];
+
+		regs_diff(&p->regs, &t->win.r[t->win.n - 1], diff, sizeof(diff));
+		log_error("event %lu: pass %lu of %#lx is another one than was met: %s",
+			  c.to.event, c.to.hops[0].n, c.ip, diff);
 		window_drop(t);
 		return -EIO;
 	}
