@@ -19,7 +19,7 @@
 #define APART	   16 /* bytes between two candidates */
 #define REP_KEEP   64 /* iterations of a rep instruction that are stepped */
 #define TRY_NS	   (2 * NSEC_PER_MSEC)
-#define FAR_NS	   (5 * NSEC_PER_MSEC)
+#define FAR_NS	   (NSEC_PER_MSEC / 2)
 #define WIDE	   200 /* states that a window is to have */
 
 struct chase {

@@ -370,11 +370,52 @@ static int end_here(struct timeline *t, struct travel_result *r)
 	return 0;
 }
 
+static bool watches(const struct timeline *t)
+{
+	for (size_t i = 0; i < t->n_brks; i++)
+		if (t->brks[i].is_watch || t->brks[i].cond)
+			return true;
+	return false;
+}
+
+/*
+ * Every hit of a watchpoint stops the task: look at the last instructions
+ * first, then at ever longer stretches before. The window before the present
+ * leaves checkpoints spaced like that.
+ */
+static int near_first(struct timeline *t, struct pos *to)
+{
+	struct hop steps = {.kind = HOP_STEP};
+	struct pos p = *to;
+	int err;
+
+	if (!watches(t) || p.arrived || !p.n_hops || p.hops[p.n_hops - 1].kind == HOP_REP)
+		return 0;
+	err = pos_canon(t, &p, &p);
+	if (err || p.n_hops != 1)
+		return err;
+	err = window_build(t, &p);
+	if (!err)
+		err = window_goto(t, 0);
+	if (!err)
+		err = ckpt_inside(t, true);
+	if (err)
+		return err;
+	steps.n = t->win.n - 1;
+	p.base = t->pos.base;
+	p.n_hops = 0;
+	*to = p;
+	window_drop(t);
+	return pos_hop(to, &steps);
+}
+
 static int search(struct timeline *t, u32 pid, struct travel_result *r)
 {
 	struct scan s = {.t = t, .pid = pid, .to = t->pos};
-	int err;
+	int err = near_first(t, &s.to);
 
+	if (err)
+		return err;
 	for (;;) {
 		struct pos from;
 

@@ -85,6 +85,11 @@ static bool bpf_wanted(const struct stops *s, const struct site *t)
 {
 	if (is_plain(s, t))
 		return false;
+	/* A data watch that fires in front of a counted place is resumed from
+	 * there, where the breakpoint then counts once more. */
+	for (int i = 0; i < STOPS_MAX_WATCHES; i++)
+		if (s->watches[i].used)
+			return false;
 	if (s->force == STOP_BPF)
 		return true;
 	for (u32 i = 0; i < ARRAY_SIZE(s->busy) && s->force == STOP_AUTO; i++)
