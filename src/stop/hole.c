@@ -60,8 +60,9 @@ int holes_read(struct holes *h, pid_t tid, u64 rsp)
 			err = add_code(h, start, end);
 		if (err || start >= USER_TOP)
 			break;
-		/* A stack grows down into what is free below it. */
-		if (rsp >= start && rsp < end)
+		/* A stack grows down into what is free below it; the main one
+		 * may be returned to from another. */
+		if ((rsp >= start && rsp < end) || strstr(line, "[stack]"))
 			err = add(h, last, start > STACK_ROOM ? start - STACK_ROOM : 0);
 		else
 			err = add(h, last, start);

@@ -144,7 +144,9 @@ void eval_leave(struct stops *s);
  * (fs and gs base, the direction flag) have the last word. */
 void eval_confirm(struct stops *s, struct cond *c);
 
-/* tramp.c, tramp-emit.c */
+/* tramp.c, tramp-emit.c, tramp-settle.c */
+/* Is @addr jumped to in a window, often? A code_hot_fn; @ctx: the stops. */
+bool tramp_is_hot(void *ctx, u64 addr);
 bool tramp_wanted(const struct stops *s, const struct site *site);
 /* Serve @site, and those after it that lie in its window: *@n in all. */
 int tramp_arm(struct stops *s, struct site *site, u32 *n) __must_check;

@@ -12,7 +12,7 @@ libplayhead_a_SOURCES += \
 	src/stop/step.c \
 	src/stop/stop.h \
 	src/stop/stops.c \
-	src/stop/tramp-filter.c src/stop/tramp.c src/stop/tramp.h src/stop/tramp-emit.c \
+	src/stop/tramp-filter.c src/stop/tramp-settle.c src/stop/tramp.c src/stop/tramp.h src/stop/tramp-emit.c \
 	src/stop/tramp-hash.c src/stop/tramp-hash.h \
 	src/stop/wait.c
 
