@@ -98,11 +98,38 @@ static void begin(struct session *s, struct task *t, struct regs *r)
 	syscall_enter(c->info, &c->view);
 }
 
+static void run(struct session *s, struct task *t, struct regs *r)
+{
+	struct call *c = &t->call;
+	int how = PTRACE_SYSCALL;
+
+	t->may_block = syscall_may_block(c->info, c->view.arg);
+	t->state = TASK_CALL;
+	begin(s, t, r);
+	/* It comes with the call: what would sleep in it is interrupted. */
+	signal_resend(s, t);
+	if (c->skipped) {
+		/* The kernel has nothing to do: no stop at its exit either. */
+		c->after = *r;
+		c->finished = true;
+		t->state = TASK_READY;
+		call_finish(s, t);
+		return;
+	}
+	if (ends_thread(c->view.nr)) {
+		emit_enter(s, t);
+		how = PTRACE_CONT;
+	} else if (c->view.nr == SYS_execve && task_siblings(s, t)) {
+		/* The ends of the others come before its own new beginning. */
+		emit_enter(s, t);
+	}
+	tracee_ignore(tracee_resume(t->tid, how, 0));
+}
+
 void call_entered(struct session *s, struct task *t)
 {
 	struct call *c = &t->call;
 	struct regs r;
-	int how = PTRACE_SYSCALL;
 
 	if (!s->execed) {
 		tracee_ignore(tracee_resume(t->tid, PTRACE_CONT, 0));
@@ -134,19 +161,7 @@ void call_entered(struct session *s, struct task *t)
 			    c->view.nr, t->tid);
 		return;
 	}
-	t->may_block = syscall_may_block(c->info, c->view.arg);
-	t->state = TASK_CALL;
-	begin(s, t, &r);
-	/* It comes with the call: what would sleep in it is interrupted. */
-	signal_resend(s, t);
-	if (ends_thread(c->view.nr)) {
-		emit_enter(s, t);
-		how = PTRACE_CONT;
-	} else if (c->view.nr == SYS_execve && task_siblings(s, t)) {
-		/* The ends of the others come before its own new beginning. */
-		emit_enter(s, t);
-	}
-	tracee_ignore(tracee_resume(t->tid, how, 0));
+	run(s, t, &r);
 }
 
 void call_exited(struct session *s, struct task *t)
@@ -222,7 +237,7 @@ void call_finish(struct session *s, struct task *t)
 	effects_reset(&s->fx, t->tid);
 	if (c->skipped)
 		c->after.r[X86_RAX] = c->forced;
-	if (c->args_changed || c->skipped)
+	if (c->args_changed)
 		put_back_arguments(t);
 	c->view.ret = c->after.r[X86_RAX];
 	if (!c->skipped && h && h->leave)

@@ -8,6 +8,9 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "record/internal.h"
@@ -174,6 +177,40 @@ static void yield_enter(struct session *s, struct task *t, struct regs *r)
 	pretend(t, 0);
 }
 
+/* Into memory that the program can write; never forced. */
+static bool give(struct task *t, u64 addr, const void *data, size_t n)
+{
+	struct iovec l = {(void *)data, n}, r = {(void *)addr, n};
+
+	return process_vm_writev(t->tid, &l, 1, &r, 1, 0) == (ssize_t)n;
+}
+
+/*
+ * Clocks that are the same for everybody are read here: that saves the stop at
+ * the call's exit. Without the vDSO programs make this call often.
+ */
+static void clock_gettime_enter(struct session *s, struct task *t, struct regs *r)
+{
+	clockid_t id = (clockid_t)r->r[X86_RDI];
+	struct timespec ts;
+
+	(void)s;
+	if (id < 0 || id == CLOCK_PROCESS_CPUTIME_ID || id == CLOCK_THREAD_CPUTIME_ID)
+		return;
+	if (!clock_gettime(id, &ts) && give(t, r->r[X86_RSI], &ts, sizeof(ts)))
+		pretend(t, 0);
+}
+
+static void gettimeofday_enter(struct session *s, struct task *t, struct regs *r)
+{
+	struct timeval tv;
+
+	(void)s;
+	if (!r->r[X86_RSI] && r->r[X86_RDI] && !gettimeofday(&tv, NULL) &&
+	    give(t, r->r[X86_RDI], &tv, sizeof(tv)))
+		pretend(t, 0);
+}
+
 static void personality_leave(struct session *s, struct task *t, s64 ret)
 {
 	(void)s;
@@ -218,6 +255,8 @@ static const struct { long nr; struct hook hook; } hooks[] = {
 	{SYS_sched_setparam, {setscheduler_enter, NULL}},
 	{SYS_sched_setattr, {setscheduler_enter, NULL}},
 	{SYS_sched_yield, {yield_enter, NULL}},
+	{SYS_clock_gettime, {clock_gettime_enter, NULL}},
+	{SYS_gettimeofday, {gettimeofday_enter, NULL}},
 	{SYS_personality, {personality_enter, personality_leave}},
 	{SYS_setrlimit, {NULL, hook_rlimit_leave}},
 	{SYS_prlimit64, {NULL, hook_rlimit_leave}},
