@@ -29,7 +29,7 @@ record_debuggee() {
 run_gdb() {
 	script=$1
 	shift
-	timeout -k 5 "${PLAYHEAD_TEST_LIMIT:-600}" "$playhead" gdb ${recording:+"$recording"} -- \
+	timeout -k 5 "${PLAYHEAD_TEST_LIMIT:-300}" "$playhead" gdb $process ${recording:+"$recording"} -- \
 		-batch -nx "$@" -x "$here/$script" >"$dir/log" 2>&1 </dev/null
 	status=$?
 	cat "$PLAYHEAD_TAP"
