@@ -2,8 +2,8 @@
 #
 # playhead-gdb.py - makes gdb follow when "monitor" moves to another place, and
 # gives the sample commands names of their own. Works without it too: then
-# type "maintenance flush register-cache", "maintenance flush dcache", "frame"
-# after each jump.
+# type "maintenance flush register-cache", "maintenance flush dcache",
+# "sharedlibrary" and "frame" after each jump.
 
 import re
 import gdb
@@ -25,17 +25,21 @@ def present_thread():
 
 def refresh():
     """Forget what gdb remembers of the old place and show the new one."""
-    gdb.execute("maintenance flush register-cache", to_string=True)
-    gdb.execute("maintenance flush dcache", to_string=True)
-    try:
-        gdb.execute("info threads", to_string=True)
-    except gdb.error:
-        pass  # the selected thread may be gone there
+    # The selected thread may not exist there: then most of these complain.
+    # sharedlibrary: libraries came or went without gdb having run past it.
+    for command in ("maintenance flush register-cache", "maintenance flush dcache",
+                    "info threads", "sharedlibrary"):
+        try:
+            gdb.execute(command, to_string=True)
+        except gdb.error:
+            pass
     place = present_thread()
     for inferior in gdb.inferiors():
         for thread in inferior.threads():
             if place and thread.ptid[0] == place[0] and place[1] in thread.ptid[1:]:
                 thread.switch()
+    # Frames that were made before the libraries were known.
+    gdb.execute("maintenance flush register-cache", to_string=True)
     gdb.execute("frame")
 
 

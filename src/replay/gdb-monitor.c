@@ -222,7 +222,8 @@ static int cmd_show(void *ctx, const char *args, struct wbuf *out)
 
 static const char refresh_hint[] =
 	"If gdb does not show the new place by itself, type:\n"
-	"  maintenance flush register-cache\n  maintenance flush dcache\n  frame\n";
+	"  maintenance flush register-cache\n  maintenance flush dcache\n"
+	"  sharedlibrary\n  frame\n";
 
 static void put_failed(struct gdb_host *h, int err, const char *what, u64 n,
 		       struct wbuf *out)

@@ -201,6 +201,19 @@ static int travel(struct gdb_host *h, const struct gdb_resume *r, struct travel_
 	return timeline_continue(h->t, h->pid, r->backwards, tr);
 }
 
+/*
+ * What a step comes to is told of the thread that was to step: at the place
+ * where it begins, no other has moved, and the present may name another.
+ */
+static void name_stepped(struct gdb_host *h, u32 tid, struct gdb_stop *stop)
+{
+	struct regs regs;
+
+	if ((stop->kind == GDB_STOP_STEP || stop->kind == GDB_STOP_BEGIN) && tid &&
+	    !timeline_regs(h->t, tid, &regs))
+		stop->tid = tid;
+}
+
 static void moved(struct gdb_host *h, bool backwards)
 {
 	h->sample_dir = backwards ? -1 : 1;
@@ -210,8 +223,10 @@ int host_resume(void *ctx, const struct gdb_resume *r, struct gdb_stop *stop)
 {
 	struct gdb_host *h = ctx;
 	struct travel_result tr;
+	struct gdb_thread th;
 	int err;
 
+	host_present(h, &th);
 	h->show_output = true;
 	err = host_divert_resume(h, r->backwards);
 	if (err < 0)
@@ -231,6 +246,8 @@ int host_resume(void *ctx, const struct gdb_resume *r, struct gdb_stop *stop)
 	} while (!err && tr.end == TRAVEL_STEP && in_range(h, r));
 	if (!err)
 		err = stop_from(h, &tr, stop);
+	if (!err && r->step)
+		name_stepped(h, r->tid ? r->tid : th.tid, stop);
 out:
 	h->show_output = false;
 	return err;

@@ -70,6 +70,14 @@ def last_write(variable):
     expect(value("*(unsigned long *)%d" % address), word, "after the write")
 
 
+def at_origin():
+    """The outermost frame says itself that it is: clone's, in a stripped libc."""
+    frame = gdb.newest_frame()
+    while frame.older() is not None:
+        frame = frame.older()
+    return frame.unwind_stop_reason() == gdb.FRAME_UNWIND_OUTERMOST
+
+
 def visit(number):
     run("goto-sample %d" % number)
     want = sample_registers(number)
@@ -78,7 +86,7 @@ def visit(number):
         if want["orig_rax"] == 0xFFFFFFFFFFFFFFFF:
             expect(reg(name), want[name], name)
     names = frames()
-    if not ORIGINS & set(names):
+    if not ORIGINS & set(names) and not at_origin():
         raise AssertionError("the backtrace ends early: %r" % names)
     for state in reversed(back(STEPS)):
         run("stepi")
