@@ -15,3 +15,9 @@ libgdbstub_a_SOURCES += \
 	gdbstub/target.h \
 	gdbstub/vfile.c
 dist_pkgdata_DATA += gdbstub/playhead-gdb.py
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/test-gdbstub
+TESTS += tests/unit/test-gdbstub
+tests_unit_test_gdbstub_SOURCES = tests/unit/test-gdbstub.c tests/unit/fake-target.h
+tests_unit_test_gdbstub_LDADD = $(PLAYHEAD_LIBS) $(CMOCKA_LIBS)
+endif
