@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "base/term.h"
 #include "cmd.h"
+#include "sample/verdicts.h"
 #include "sym/sym.h"
 
 #define DEFAULT_ROWS 40
@@ -62,6 +63,7 @@ struct report {
 	size_t n_slots;
 	struct wbuf text; /* begins with a NUL: offset 0 is "" */
 	u64 total, kernel;
+	struct verdicts verdicts;
 };
 
 static const char *text(const struct report *p, size_t at)
@@ -229,6 +231,22 @@ static void row_json(const struct report *p, struct json *j, const struct row *r
 	json_end(j);
 }
 
+/* Null where no verify has looked at the recording as it is. */
+static void verified_json(const struct report *p, struct json *j)
+{
+	const struct verdicts *v = &p->verdicts;
+
+	if (!v->samples) {
+		json_str(j, "verified", NULL);
+		return;
+	}
+	json_object(j, "verified");
+	json_u64(j, "exact", v->samples - v->repeated - v->lost);
+	json_u64(j, "repeated", v->repeated);
+	json_u64(j, "lost", v->lost);
+	json_end(j);
+}
+
 static void show_json(const struct report *p, size_t rows)
 {
 	const struct trace_meta *m = trace_reader_meta(p->r);
@@ -243,6 +261,7 @@ static void show_json(const struct report *p, size_t rows)
 	json_u64(&j, "samples_lost", e->lost);
 	json_u64(&j, "sample_hz", m->sample_hz);
 	json_str(&j, "sampler", sampler_names[m->sampler]);
+	verified_json(p, &j);
 	json_array(&j, "rows");
 	for (size_t i = 0; i < rows; i++)
 		row_json(p, &j, &p->rows[i]);
@@ -254,6 +273,7 @@ static void show_head(const struct report *p)
 {
 	const struct trace_meta *m = trace_reader_meta(p->r);
 	const struct trace_end *e = trace_reader_end(p->r);
+	const struct verdicts *v = &p->verdicts;
 	char args[512];
 
 	printf("# %s\n# %s\n", trace_reader_dir(p->r),
@@ -264,6 +284,11 @@ static void show_head(const struct report *p)
 	if (!p->wish->user && p->wish->by != BY_THREAD)
 		printf("; %.2f %% in the kernel", 100 * share(p, p->kernel));
 	putchar('\n');
+	if (v->samples)
+		printf("# verified: %.2f %% exact, %" PRIu64 " repeated, %" PRIu64
+		       " lost\n",
+		       100.0 * (v->samples - v->repeated - v->lost) / v->samples,
+		       v->repeated, v->lost);
 	if (!e->clean)
 		printf("# the recording was interrupted%s%s\n", *e->why ? ": " : "",
 		       e->why);
@@ -347,6 +372,11 @@ static int report(struct trace_reader *r, const struct wish *w)
 
 	wbuf_u8(&p.text, 0);
 	if (!err)
+		err = verdicts_load(&p.verdicts, trace_reader_dir(r),
+				    trace_reader_samples(r));
+	if (err == -ENOENT)
+		err = 0;
+	if (!err)
 		err = sym_each_sample(r, take, &p);
 	if (!err && !p.total && !w->json)
 		log_info("%s has no samples%s", trace_reader_dir(r),
@@ -354,6 +384,7 @@ static int report(struct trace_reader *r, const struct wish *w)
 							 : ": sampling was off");
 	else if (!err)
 		err = show(&p);
+	verdicts_fini(&p.verdicts);
 	sym_free(p.sym);
 	wbuf_free(&p.text);
 	free(p.slots);
@@ -451,7 +482,8 @@ const struct cmd cmd_report = {
 		"             entered it; else it counts for the kernel's function, marked "
 		"[k]\n"
 		"  --json     one object with the keys path, command, by, samples,\n"
-		"             samples_lost, sample_hz, sampler, rows; rows have share, "
+		"             samples_lost, sample_hz, sampler, verified (null, or exact,\n"
+		"             repeated, lost), rows; rows have share, "
 		"samples,\n"
 		"             and function, file, kernel (--by line: source, line too) or "
 		"pid, "

@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/term.h"
 #include "cmd.h"
+#include "sample/verdicts.h"
 #include "sym/sym.h"
 
 struct wish {
@@ -28,6 +29,7 @@ struct wish {
 struct listing {
 	const struct wish *wish;
 	struct sym *sym;
+	struct verdicts verdicts;
 	u64 shown;
 };
 
@@ -44,7 +46,8 @@ static void place_text(const struct sym_name *n, char *out, size_t size)
 	term_clean(raw, out, size);
 }
 
-static void show_json(const struct sample *s, const struct sym_name *n, bool kernel)
+static void show_json(const struct listing *l, const struct sample *s,
+		      const struct sym_name *n, bool kernel)
 {
 	struct json j = json_to(stdout);
 
@@ -59,17 +62,28 @@ static void show_json(const struct sample *s, const struct sym_name *n, bool ker
 	json_str(&j, "file", n->file);
 	json_bool(&j, "kernel", kernel);
 	json_u64(&j, "weight", s->weight);
+	if (l->verdicts.samples)
+		json_u64(&j, "matches", verdicts_matches(&l->verdicts, s->number));
+	else
+		json_str(&j, "matches", NULL);
 	json_end(&j);
 }
 
-static void show_text(const struct sample *s, const struct sym_name *n, bool kernel)
+static void show_text(const struct listing *l, const struct sample *s,
+		      const struct sym_name *n, bool kernel)
 {
-	char place[512], file[512];
+	u64 matches = verdicts_matches(&l->verdicts, s->number);
+	char place[512], file[512], verdict[32] = "";
 
+	if (!matches)
+		snprintf(verdict, sizeof(verdict), "  lost");
+	else if (matches > 1)
+		snprintf(verdict, sizeof(verdict), "  repeated %" PRIu64, matches);
 	place_text(n, place, sizeof(place));
-	printf("%8" PRIu64 " %14.6f %7u %9" PRIu64 " %16" PRIx64 " %s%s  %s\n", s->number,
+	printf("%8" PRIu64 " %14.6f %7u %9" PRIu64 " %16" PRIx64 " %s%s  %s%s\n", s->number,
 	       s->time_ns / 1e9, s->tid, s->point.event, s->point.regs.r[X86_RIP],
-	       kernel ? "[k] " : "[.] ", place, term_clean(n->file, file, sizeof(file)));
+	       kernel ? "[k] " : "[.] ", place, term_clean(n->file, file, sizeof(file)),
+	       verdict);
 }
 
 static int show(void *ctx, const struct sample *s, const struct maps *maps)
@@ -86,7 +100,7 @@ static int show(void *ctx, const struct sample *s, const struct maps *maps)
 	kernel = sym_sample_name(l->sym, s, maps, &n);
 	if (w->pattern && (!n.func || regexec(&w->function, n.func, 0, NULL, 0)))
 		return 0;
-	(w->json ? show_json : show_text)(s, &n, kernel);
+	(w->json ? show_json : show_text)(l, s, &n, kernel);
 	l->shown++;
 	/* Whoever reads the pipe may have gone: no need to walk on. */
 	return ferror(stdout) ? 1 : 0;
@@ -109,17 +123,21 @@ static int list(struct trace_reader *r, const struct wish *w)
 			  n);
 		return -ERANGE;
 	}
-	err = sym_new(&l.sym, r);
+	err = verdicts_load(&l.verdicts, trace_reader_dir(r), n);
+	if (!err || err == -ENOENT)
+		err = sym_new(&l.sym, r);
 	if (err)
-		return err;
+		goto out;
 	if (!w->json)
 		printf("%s# %6s %14s %7s %9s %16s %s%s\n", term_on(stdout, TERM_BOLD),
 		       "NUMBER", "SECONDS", "TID", "EVENT", "IP", "    FUNCTION  FILE",
 		       term_off(stdout));
 	err = sym_each_sample(r, show, &l);
-	sym_free(l.sym);
 	if (err >= 0 && !l.shown)
 		log_info("none of the %" PRIu64 " samples fits", n);
+out:
+	sym_free(l.sym);
+	verdicts_fini(&l.verdicts);
 	return MIN(err, 0);
 }
 
@@ -202,7 +220,8 @@ const struct cmd cmd_samples = {
 		"  --function RE  whose function matches the extended regular expression\n"
 		"  --json         one object a line with the keys number, time_ns, tid, "
 		"event,\n"
-		"                 ip, function, offset, file, kernel, weight\n"
+		"                 ip, function, offset, file, kernel, weight, matches\n"
+		"                 (null without a verify)\n"
 		"\n"
 		"DIR is a recording's folder or name; the latest one if it is left out.\n"
 		"[k] marks samples taken in the kernel: FUNCTION is the kernel's, IP "

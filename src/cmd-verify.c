@@ -14,6 +14,7 @@
 #include "base/term.h"
 #include "cmd.h"
 #include "replay/timeline.h"
+#include "sample/verdicts.h"
 
 static volatile bool interrupted;
 
@@ -29,6 +30,19 @@ static void progress(void *ctx, u64 event, u64 events)
 
 	p->total = events;
 	term_progress_show(p, event);
+}
+
+struct found {
+	struct verdicts v;
+	int err;
+};
+
+static void keep_verdict(void *ctx, const struct sample *s, u64 matches)
+{
+	struct found *f = ctx;
+
+	if (!f->err)
+		f->err = verdicts_add(&f->v, s->number, matches);
 }
 
 static void print_json(const struct verify_counts *c)
@@ -62,6 +76,7 @@ static int verify(const char *given, enum stop_way force, bool json)
 		.force = force, .interrupt = &interrupted, .progress = progress, .ctx = &p};
 	struct sigaction act = {.sa_handler = on_interrupt};
 	struct verify_counts c;
+	struct found found = {0};
 	struct timeline *t;
 	char dir[4096];
 	int err;
@@ -70,9 +85,13 @@ static int verify(const char *given, enum stop_way force, bool json)
 		return 1;
 	sigaction(SIGINT, &act, NULL);
 	sigaction(SIGTERM, &act, NULL);
-	err = timeline_verify(t, &c, NULL, NULL);
+	err = timeline_verify(t, &c, keep_verdict, &found);
 	term_progress_end(&p);
 	timeline_close(t);
+	/* Only for the listings: a trace that cannot be written verifies as well. */
+	if (!err && !found.err && verdicts_save(&found.v, dir))
+		log_debug("what was found is not kept in %s", dir);
+	verdicts_fini(&found.v);
 	if (err == -EINTR)
 		return 130;
 	if (err && err != -EILSEQ) {
@@ -134,7 +153,8 @@ const struct cmd cmd_verify = {
 		"DIR is a recording's folder or name; the latest one if it is left out.\n"
 		"A sample is exact if one place of the replay matches it, repeated if "
 		"several\n"
-		"do, lost if none does. The exit status is 1 after a divergence or a "
+		"do, lost if none does: report and samples show it from then on. The exit "
+		"status is 1 after a divergence or a "
 		"loss.\n",
 	.run = run,
 };
