@@ -17,7 +17,7 @@ FUNCTION_LINES_NOTED = 40
 
 DIRS = ("src", "gdbstub", "bpf", "tests", "demo", "doc", ".ci")
 TOP = ("bootstrap", "configure.ac", "Makefile.am", "README")
-GENERATED = re.compile(r"\.skel\.h$|\.bpf\.o$")
+GENERATED = re.compile(r"\.skel\.h$|\.bpf\.o$|-code\.h$")
 TEXT = re.compile(r"\.(c|h|S|def|py|sh|tap|mk|ac|am|txt|1|gdb)$|^(HACKING|README|run|bootstrap)$")
 
 # Who may include whom: what is on the left may include what is below it in
