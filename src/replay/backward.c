@@ -84,7 +84,7 @@ static int goto_before(struct timeline *t, u64 number, u32 tid)
 }
 
 /* Stand before the instruction at @ip that ran into event @number. */
-static int goto_insn(struct timeline *t, u64 number, u64 ip)
+int back_to_insn(struct timeline *t, u64 number, u64 ip)
 {
 	struct stop_cond c = {.ip = ip, .count_only = true};
 	struct pos p = at_end_of(t, number - 1), base = p;
@@ -163,11 +163,11 @@ static int across(struct timeline *t, const struct trail *e, u32 tid)
 	case EV_ENTER:
 		if (e->number == t->entry_event)
 			return goto_before(t, e->number, tid);
-		return goto_insn(t, e->number, e->ip - 2);
+		return back_to_insn(t, e->number, e->ip - 2);
 	case EV_EXEC:
 	case EV_LEAVE:
 		err = find_trail(t, tid, e->number - 1, true, &enter);
-		return err ? err : goto_insn(t, enter.number, enter.ip - 2);
+		return err ? err : back_to_insn(t, enter.number, enter.ip - 2);
 	case EV_SCHED:
 		err = goto_before(t, e->number, tid);
 		return err ? err : 1;
@@ -194,7 +194,7 @@ static int back_once(struct timeline *t, u32 tid)
 	if (err)
 		return err;
 	if (runs && p.arrived && (ev->type == EV_SYSCALL || ev->type == EV_ENTER))
-		return goto_insn(t, ev->number, ev->regs.r[X86_RIP] - 2);
+		return back_to_insn(t, ev->number, ev->regs.r[X86_RIP] - 2);
 	if (runs) {
 		err = window_back(t, &p);
 		if (err != -EAGAIN)

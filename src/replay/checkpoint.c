@@ -61,6 +61,16 @@ static u64 last_cost(const struct timeline *t)
 	return cost;
 }
 
+int ckpt_start(struct timeline *t)
+{
+	struct ckpt *c;
+	int err = add(t, &c);
+
+	if (!err)
+		c->known = true;
+	return err;
+}
+
 int ckpt_lay(struct timeline *t)
 {
 	u64 gap = MAX(CKPT_NS, t->fork_ns * FORK_SHARE);

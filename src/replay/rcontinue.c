@@ -326,6 +326,28 @@ static int goto_hit(struct scan *s, struct travel_result *r)
 	return err;
 }
 
+static bool watches(const struct timeline *t)
+{
+	for (size_t i = 0; i < t->n_brks; i++)
+		if (t->brks[i].is_watch || t->brks[i].cond)
+			return true;
+	return false;
+}
+
+/* Checkpoints between event @from, where the present is to be, and @to: ever
+ * denser towards that. */
+static int spread(struct timeline *t, u64 from, u64 to)
+{
+	int err = 0;
+
+	for (u64 n = (to - from) / 2; !err && n; n /= 2) {
+		err = seek_event(t, to - n);
+		if (!err)
+			err = ckpt_start(t);
+	}
+	return err;
+}
+
 /* The next scan begins at the checkpoint before @to; puts the present there. */
 static int goto_before(struct timeline *t, struct pos *to)
 {
@@ -358,6 +380,12 @@ static int goto_before(struct timeline *t, struct pos *to)
 		event--;
 	}
 	c = ckpt_before(t, event);
+	if (c && watches(t) && event - c->event > 4) {
+		err = spread(t, c->event, event);
+		c = ckpt_before(t, event);
+	}
+	if (err)
+		return err;
 	return c ? ckpt_restore(t, c) : -ENODATA;
 }
 
@@ -370,12 +398,20 @@ static int end_here(struct timeline *t, struct travel_result *r)
 	return 0;
 }
 
-static bool watches(const struct timeline *t)
+/* At the entry of a call: to its instruction, if nobody waits for that. */
+static int before_call(struct timeline *t)
 {
+	int err;
+	const struct event *ev = session_next(t, &err);
+	u64 ip;
+
+	if (!ev || (ev->type != EV_SYSCALL && ev->type != EV_ENTER))
+		return err;
+	ip = ev->regs.r[X86_RIP] - 2;
 	for (size_t i = 0; i < t->n_brks; i++)
-		if (t->brks[i].is_watch || t->brks[i].cond)
-			return true;
-	return false;
+		if (!t->brks[i].is_watch && t->brks[i].addr == ip)
+			return 0;
+	return back_to_insn(t, ev->number, ip);
 }
 
 /*
@@ -389,6 +425,12 @@ static int near_first(struct timeline *t, struct pos *to)
 	struct pos p = *to;
 	int err;
 
+	if (watches(t) && p.arrived) {
+		err = before_call(t);
+		if (err)
+			return err;
+		p = *to = t->pos;
+	}
 	if (!watches(t) || p.arrived || !p.n_hops || p.hops[p.n_hops - 1].kind == HOP_REP)
 		return 0;
 	err = pos_canon(t, &p, &p);

@@ -268,6 +268,8 @@ struct ckpt {
 
 /* A checkpoint of the present if the last one is long enough ago. */
 int ckpt_lay(struct timeline *t) __must_check;
+/* One at the present, the start of an interval, in any case. */
+int ckpt_start(struct timeline *t) __must_check;
 /* One inside the interval; the present's place is based on it afterwards. */
 int ckpt_inside(struct timeline *t, bool known) __must_check;
 struct ckpt *ckpt_find(struct timeline *t, u32 id);
@@ -331,6 +333,8 @@ struct brk *breaks_written(struct timeline *t, const struct event *ev, u32 pid);
 
 /* One instruction of @tid back; -ENODATA: there is none before. */
 int back_step(struct timeline *t, u32 tid) __must_check;
+/* Stand before the instruction at @ip that ran into event @number. */
+int back_to_insn(struct timeline *t, u64 number, u64 ip) __must_check;
 int back_continue(struct timeline *t, u32 pid, struct travel_result *r) __must_check;
 
 /* ---- divert.c ---- */
