@@ -126,6 +126,13 @@ static void run(struct session *s, struct task *t, struct regs *r)
 	tracee_ignore(tracee_resume(t->tid, how, 0));
 }
 
+static bool is_foreign(const struct task *t)
+{
+	unsigned long mark = 0;
+
+	return !ptrace(PTRACE_GETEVENTMSG, t->tid, 0, &mark) && mark == FILTER_FOREIGN;
+}
+
 void call_entered(struct session *s, struct task *t)
 {
 	struct call *c = &t->call;
@@ -147,6 +154,11 @@ void call_entered(struct session *s, struct task *t)
 	}
 	if (t->interrupted || t->late_stop) {
 		flush_interrupt(t, &r);
+		return;
+	}
+	if (is_foreign(t)) {
+		session_end(s, "thread %d made a 32-bit system call (int 0x80, number %ld)",
+			    t->tid, (long)r.r[X86_ORIG_RAX]);
 		return;
 	}
 	*c = (struct call){.active = true, .regs = r, .began_ns = now_ns()};

@@ -186,6 +186,10 @@ static inline void tracee_ignore(int err)
 int record_open(struct session *s) __must_check;
 
 /* launch.c */
+/* The filter's mark on a call that was made by int $0x80, with the numbers of
+ * 32-bit programs. */
+#define FILTER_FOREIGN 1
+
 int launch_check(const char *given, char *path, size_t n, int *status) __must_check;
 int launch_child(struct session *s, const char *path, pid_t *pid) __must_check;
 int launch_pin(cpu_set_t *before, int *cpu) __must_check;

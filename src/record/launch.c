@@ -144,14 +144,15 @@ int launch_pin(cpu_set_t *before, int *cpu)
 #define LOAD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
 
 /*
- * Every call stops, but those made from the agent's code page. seccomp_data
- * carries the address after the `syscall` instruction.
+ * Every call stops (one of another architecture with a mark), but those made from the
+ * agent's code page. seccomp_data carries the address after the `syscall` instruction.
  */
 static int install_filter(void)
 {
 	struct sock_filter code[] = {
 		LOAD(arch),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 0, 5),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRACE | FILTER_FOREIGN),
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
 			 offsetof(struct seccomp_data, instruction_pointer) + 4),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 3),
