@@ -161,6 +161,7 @@ struct session {
 	struct task *last; /* where the round goes on */
 	u64 timer_ns;	   /* period of the timer now, 0: off */
 	bool poll_timer;   /* the sampler has to be asked in time */
+	u64 drain_ns;	   /* how often samples are fetched between events */
 	struct strong *strong;
 	u64 strong_ns; /* when it began to watch */
 	/* Samples held for the event number of the call they lie in. */

@@ -39,6 +39,7 @@ int samples_open(struct session *s)
 		log_error("cannot sample: %s", strerror(-err));
 		return err;
 	}
+	s->drain_ns = sampler_drain_ns(s->sampler);
 	s->poll_timer = sampler_kind(s->sampler) == SAMPLER_TIMER;
 	return 0;
 }

@@ -33,7 +33,7 @@ bool sched_others(struct session *s, const struct task *t)
 }
 
 /* The timer only matters while there is somebody to switch to, or something
- * is put off: a lone task is not disturbed. */
+ * is put off: a lone task is only disturbed when its samples are fetched. */
 static void set_timer(struct session *s, u64 ns)
 {
 	struct itimerval v = {
@@ -61,7 +61,7 @@ static void choose_timer(struct session *s, struct task *t)
 	else if (s->poll_timer)
 		set_timer(s, NSEC_PER_MSEC);
 	else
-		set_timer(s, sched_others(s, t) ? 5 * NSEC_PER_MSEC : 0);
+		set_timer(s, sched_others(s, t) ? 5 * NSEC_PER_MSEC : s->drain_ns);
 }
 
 void task_continue(struct session *s, struct task *t)
@@ -187,6 +187,7 @@ void sched_tick(struct session *s)
 	u64 now = now_ns();
 	bool want;
 
+	samples_drain(s);
 	if (!t || t->state != TASK_RUNNING || t->interrupted)
 		return;
 	if (s->strong)

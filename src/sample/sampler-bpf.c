@@ -203,6 +203,13 @@ static u64 bpf_lost(void *state)
 	return __atomic_load_n(&b->skel->bss->lost, __ATOMIC_RELAXED);
 }
 
+static u64 bpf_room(void *state)
+{
+	struct bpf_sampler *b = state;
+
+	return b->size / (sizeof(struct sample_record) + BPF_RINGBUF_HDR_SZ);
+}
+
 const struct sampler_ops sampler_bpf_ops = {
 	.kind = SAMPLER_BPF,
 	.open = bpf_open,
@@ -211,4 +218,5 @@ const struct sampler_ops sampler_bpf_ops = {
 	.thread_del = bpf_thread_del,
 	.drain = bpf_drain,
 	.lost = bpf_lost,
+	.room = bpf_room,
 };

@@ -17,6 +17,8 @@ struct sampler_ops {
 	void (*thread_del)(void *state, pid_t tid);
 	int (*drain)(void *state, sampler_fn fn, void *ctx);
 	u64 (*lost)(void *state);
+	/* How many samples there is room for, at least. */
+	u64 (*room)(void *state);
 	bool (*due)(void *state, pid_t *tid);
 	int (*take)(void *state, pid_t tid, sampler_fn fn, void *ctx);
 };

@@ -305,6 +305,14 @@ static u64 perf_lost(void *state)
 	return p->lost;
 }
 
+static u64 perf_room(void *state)
+{
+	struct perf_sampler *p = state;
+
+	/* The stack, the registers and a call chain that is not of the longest. */
+	return p->size / (PRINT_STACK_BYTES + 1024);
+}
+
 const struct sampler_ops sampler_perf_ops = {
 	.kind = SAMPLER_PERF,
 	.open = perf_sampler_open,
@@ -313,4 +321,5 @@ const struct sampler_ops sampler_perf_ops = {
 	.thread_del = perf_thread_del,
 	.drain = perf_drain,
 	.lost = perf_lost,
+	.room = perf_room,
 };

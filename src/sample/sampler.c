@@ -12,6 +12,7 @@
 
 struct sampler {
 	const struct sampler_ops *ops;
+	u32 hz;
 	void *state;
 	char why[256];
 	struct ksyms *ksyms;
@@ -69,6 +70,7 @@ int sampler_new(struct sampler **out, const struct sampler_opts *o)
 		free(s);
 		return err;
 	}
+	s->hz = o->hz;
 	*out = s;
 	return 0;
 }
@@ -129,6 +131,19 @@ int sampler_drain(struct sampler *s, sampler_fn fn, void *ctx)
 u64 sampler_lost(struct sampler *s)
 {
 	return s->ops->lost ? s->ops->lost(s->state) : 0;
+}
+
+/* A recorder that is killed should not take much with it. */
+#define DRAIN_MOST_NS (NSEC_PER_SEC / 4)
+
+u64 sampler_drain_ns(const struct sampler *s)
+{
+	u64 half;
+
+	if (!s->ops->room)
+		return 0;
+	half = s->ops->room(s->state) * NSEC_PER_SEC / s->hz / 2;
+	return MIN(half, DRAIN_MOST_NS);
 }
 
 bool sampler_due(struct sampler *s, pid_t *tid)

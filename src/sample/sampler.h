@@ -41,6 +41,9 @@ int sampler_thread_add(struct sampler *s, pid_t tid) __must_check;
 void sampler_thread_del(struct sampler *s, pid_t tid);
 int sampler_drain(struct sampler *s, sampler_fn fn, void *ctx) __must_check;
 u64 sampler_lost(struct sampler *s);
+/* How often sampler_drain() is to be called, whether there are events or not,
+ * so that the ring cannot fill up. 0: there is none. */
+u64 sampler_drain_ns(const struct sampler *s);
 /*
  * SAMPLER_TIMER only: true if the timer of @tid has asked for a sample; the
  * recorder then stops the thread and calls sampler_take() with it stopped.

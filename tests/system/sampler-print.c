@@ -468,6 +468,35 @@ static void full_ring_counts_lost(void **state)
 	free(seen);
 }
 
+/* Fetched as often as the sampler asks, nothing is lost. */
+static void drained_in_time(void **state)
+{
+	for (enum sampler_kind k = SAMPLER_BPF; k <= SAMPLER_PERF; k++) {
+		struct seen *seen = calloc(1, sizeof(*seen));
+		struct sampler *s = sampler_of(k, 20000);
+		u64 every = sampler_drain_ns(s), end = now_ns() + 10 * every;
+		struct child c;
+		u64 r[16];
+
+		assert_non_null(seen);
+		assert_true(every >= NSEC_PER_MSEC && every < NSEC_PER_SEC);
+		spin_regs(&spin_cases[0], r);
+		c = child_new(spin_body, r, true);
+		assert_int_equal(sampler_thread_add(s, c.pid), 0);
+		assert_int_equal(write(c.go, "g", 1), 1);
+		while (now_ns() < end) {
+			usleep(every / 1000);
+			seen->n = 0;
+			assert_int_equal(sampler_drain(s, seen_add, seen), 0);
+			assert_true(seen->n > 0);
+		}
+		assert_int_equal(sampler_lost(s), 0);
+		sampler_free(s);
+		child_end(&c);
+		free(seen);
+	}
+}
+
 static void agent_is_not_sampled(void **state)
 {
 	struct seen *seen = calloc(1, sizeof(*seen));
@@ -534,6 +563,7 @@ int main(void)
 		cmocka_unit_test(in_page_faults),
 		cmocka_unit_test(in_sigreturn),
 		cmocka_unit_test(full_ring_counts_lost),
+		cmocka_unit_test(drained_in_time),
 		cmocka_unit_test(agent_is_not_sampled),
 		cmocka_unit_test(still_thread_perf),
 		cmocka_unit_test(empty_drain_is_cheap),
