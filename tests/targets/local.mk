@@ -24,6 +24,7 @@ TARGETS = \
 	tests/targets/fork-wait \
 	tests/targets/fpe \
 	tests/targets/kill-all \
+	tests/targets/int80 \
 	tests/targets/long-run \
 	tests/targets/many-calls \
 	tests/targets/mmap-kinds \
