@@ -136,14 +136,11 @@ int tracee_read_str(pid_t tid, u64 addr, char *buf, size_t n)
  * Run the system call that @regs ask for, at a `syscall` instruction that a
  * single step or an int3 follows; @regs get the result.
  */
-static int run_injected(pid_t tid, struct regs *regs, int how)
+static int run_to_trap(pid_t tid, struct regs *regs, int how)
 {
 	struct tracee_stop s;
 	int err;
 
-	err = tracee_set_regs(tid, regs);
-	if (err)
-		return err;
 	for (;;) {
 		err = tracee_resume(tid, how, 0);
 		if (err)
@@ -163,6 +160,29 @@ static int run_injected(pid_t tid, struct regs *regs, int how)
 		log_error("task %d: status %#x in an injected system call", tid, s.status);
 		return -EIO;
 	}
+}
+
+/*
+ * Signals that are pending, or come, would be delivered before the injected
+ * call: a fault that an interrupting stop overtook (a trapped CPUID, say) as
+ * much as a timer's. They are blocked meanwhile and stay pending. Not SIGTRAP:
+ * int3 forces it, and the kernel resets the handler of a forced signal that is
+ * blocked (force_sig_info_to_task()).
+ */
+static int run_injected(pid_t tid, struct regs *regs, int how)
+{
+	u64 old, all = ~(1UL << (SIGTRAP - 1));
+	int err, err2;
+
+	err = tracee_set_regs(tid, regs);
+	if (err)
+		return err;
+	if (ptrace(PTRACE_GETSIGMASK, tid, sizeof(old), &old) ||
+	    ptrace(PTRACE_SETSIGMASK, tid, sizeof(all), &all))
+		return -errno;
+	err = run_to_trap(tid, regs, how);
+	err2 = ptrace(PTRACE_SETSIGMASK, tid, sizeof(old), &old) ? -errno : 0;
+	return err ? err : err2;
 }
 
 static u64 find_syscall_ip(pid_t tid)
