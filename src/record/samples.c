@@ -116,6 +116,13 @@ static void on_sample(void *ctx, struct sample *p)
 	p->point.regs.r[X86_GS_BASE] = t->regs.r[X86_GS_BASE];
 	if (!p->weight)
 		p->weight = 1;
+	/* At the instruction again, since the kernel restarts the call: other
+	 * threads run by now. */
+	if (p->kind == SAMPLE_USER && t->call.active && t->call.split &&
+	    p->point.regs.r[X86_RIP] == t->call.regs.r[X86_RIP] - 2) {
+		p->kind = SAMPLE_SYSCALL;
+		p->point.regs = t->call.regs;
+	}
 	if (p->kind == SAMPLE_USER && t->handler &&
 	    regs_equal(&p->point.regs, t->handler)) {
 		/* In the kernel, which has just made the frame: this lies after

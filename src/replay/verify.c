@@ -157,15 +157,29 @@ static int check(struct verify *v, struct pending *p)
 	return 0;
 }
 
+/* Of a thread that does not run here: it can only have been sampled standing. */
+static int arm_standing(struct verify *v, struct pending *p)
+{
+	struct thread *th = world_thread(v->t->now, p->s.tid);
+	int err = th ? target_init(&p->g, &p->s.point, th) : -ENOENT;
+
+	if (!err)
+		err = target_here(&p->g, th);
+	if (err == 1) {
+		p->matches = 1;
+		return 0;
+	}
+	snprintf(p->why, sizeof(p->why), "thread %u runs there", v->th->tid);
+	return err == -ENOENT ? 0 : err;
+}
+
 static int arm(struct verify *v, struct pending *p)
 {
 	int err;
 
 	p->over = true;
-	if (p->s.tid != v->th->tid) {
-		snprintf(p->why, sizeof(p->why), "thread %u runs there", v->th->tid);
-		return 0;
-	}
+	if (p->s.tid != v->th->tid)
+		return arm_standing(v, p);
 	err = target_init(&p->g, &p->s.point, v->th);
 	if (err == -ENOENT) {
 		snprintf(p->why, sizeof(p->why), "no code is mapped there");

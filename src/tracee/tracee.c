@@ -136,6 +136,23 @@ int tracee_read_str(pid_t tid, u64 addr, char *buf, size_t n)
  * Run the system call that @regs ask for, at a `syscall` instruction that a
  * single step or an int3 follows; @regs get the result.
  */
+/*
+ * A fault of the program that an interrupting stop overtook. Blocked or not, the
+ * kernel takes it off the queue before the SIGTRAP of our int3, since it was
+ * raised first (dequeue_synchronous_signal()). It is dropped: its instruction
+ * runs again and faults again.
+ */
+static bool is_overtaken_fault(const struct tracee_stop *s)
+{
+	siginfo_t si;
+
+	if (s->kind != TRACEE_SIGNAL ||
+	    (s->sig != SIGSEGV && s->sig != SIGBUS && s->sig != SIGFPE && s->sig != SIGILL))
+		return false;
+	return !ptrace(PTRACE_GETSIGINFO, s->tid, 0, &si) && si.si_code > 0 &&
+	       (u64)si.si_addr != AGENT_SYSCALL;
+}
+
 static int run_to_trap(pid_t tid, struct regs *regs, int how)
 {
 	struct tracee_stop s;
@@ -155,7 +172,7 @@ static int run_to_trap(pid_t tid, struct regs *regs, int how)
 		if (s.kind == TRACEE_SIGNAL && s.sig == SIGTRAP)
 			return tracee_get_regs(tid, regs);
 		/* fork and clone report their event on the way out of the call. */
-		if (s.kind == TRACEE_EVENT)
+		if (s.kind == TRACEE_EVENT || is_overtaken_fault(&s))
 			continue;
 		log_error("task %d: status %#x in an injected system call", tid, s.status);
 		return -EIO;

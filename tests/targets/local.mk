@@ -60,6 +60,7 @@ TARGETS = \
 	tests/targets/timers \
 	tests/targets/tls \
 	tests/targets/trap-blocked \
+	tests/targets/trap-preempt \
 	tests/targets/tsc \
 	tests/targets/unknown-call \
 	tests/targets/vfork-exec
