@@ -23,8 +23,37 @@ def present_thread():
     return (int(found.group(1)), int(found.group(2))) if found else None
 
 
+_program = None
+
+
+def follow_program():
+    """An exec lies between the places: attach anew, so that gdb reads the
+    program that runs here. A file that the user gave by hand is left alone."""
+    global _program
+    found = re.search(r", program (.*)", monitor("when"))
+    if not found:
+        return
+    known = _program
+    if known is None:
+        name = gdb.current_progspace().filename or ""
+        known = name[7:] if name.startswith("target:") else found.group(1)
+    _program = found.group(1)
+    if known == _program:
+        return
+    confirm = gdb.parameter("confirm")
+    gdb.execute("set confirm off")
+    try:
+        pid = gdb.selected_inferior().pid
+        gdb.execute("detach", to_string=True)
+        gdb.execute("file", to_string=True)
+        gdb.execute("attach %d" % pid, to_string=True)
+    finally:
+        gdb.execute("set confirm %s" % ("on" if confirm else "off"))
+
+
 def refresh():
     """Forget what gdb remembers of the old place and show the new one."""
+    follow_program()
     # The selected thread may not exist there: then most of these complain.
     # sharedlibrary: libraries came or went without gdb having run past it.
     for command in ("maintenance flush register-cache", "maintenance flush dcache",

@@ -450,6 +450,8 @@ static int cmd_when(void *ctx, const char *args, struct wbuf *out)
 		put_fmt(out, ", at sample %llu", (ull)h->sample);
 	if (timeline_diverted(h->t))
 		put_str(out, ", in a diversion");
+	if (timeline_exe(h->t, h->pid))
+		put_fmt(out, ", program %s", timeline_exe(h->t, h->pid));
 	put_str(out, "\n");
 	return 0;
 }
