@@ -160,6 +160,21 @@ static int seek_run(struct seek *k)
 	return err == 1 ? found(k) : err;
 }
 
+/* Another thread runs here: @p's can only stand there already. */
+static int seek_standing(struct timeline *t, const struct point *p)
+{
+	struct thread *th = world_thread(t->now, p->tid);
+	struct target g;
+	int err = th ? target_init(&g, p, th) : -ENOENT;
+
+	if (!err)
+		err = target_here(&g, th);
+	if (err <= 0)
+		return err ? err : -ENOENT;
+	t->now->tid = th->tid;
+	return pos_now_hop(t, &(struct hop){.kind = HOP_STEP});
+}
+
 int seek_from_here(struct timeline *t, const struct point *p)
 {
 	struct seek k = {.t = t};
@@ -169,7 +184,7 @@ int seek_from_here(struct timeline *t, const struct point *p)
 	t->tail = p->tid;
 	k.th = session_thread(t);
 	if (!k.th || k.th->tid != p->tid)
-		return -ENOENT;
+		return seek_standing(t, p);
 	err = space_load(k.th, t->opts.force);
 	if (!err)
 		err = target_init(&k.g, p, k.th);
