@@ -115,23 +115,23 @@ static void check_print(struct emitter *e, struct stops *s, int i)
 	k->hash = k->hashed = e->out.len;
 	if (!c->has_print || !c->match_regs || c->ignore || c->pass || c->count_only)
 		return;
-	/* The stack first: it varies most. */
+	/* The cheap part first, that of 16 KiB last. */
+	if (!tramp_ranges(s, c, 0, &ranges)) {
+		if (tramp_emit_hash(&e->out, here(e), &ranges))
+			e->err = -E2BIG;
+		print_end(e, i);
+		/* Only behind equal windows are their words known to be addresses. */
+		if (!tramp_inner(s, c, &ranges, &inner)) {
+			if (tramp_emit_inner(&e->out, here(e), &inner))
+				e->err = -E2BIG;
+			print_end(e, i);
+		}
+	}
 	if (!tramp_ranges(s, c, 1, &ranges)) {
 		if (tramp_emit_hash(&e->out, here(e), &ranges))
 			e->err = -E2BIG;
 		print_end(e, i);
 	}
-	if (tramp_ranges(s, c, 0, &ranges))
-		return;
-	if (tramp_emit_hash(&e->out, here(e), &ranges))
-		e->err = -E2BIG;
-	print_end(e, i);
-	/* Only behind equal windows are their words known to be addresses. */
-	if (tramp_inner(s, c, &ranges, &inner))
-		return;
-	if (tramp_emit_inner(&e->out, here(e), &inner))
-		e->err = -E2BIG;
-	print_end(e, i);
 }
 
 static void emit_check(struct emitter *e, struct stops *s, int i)
