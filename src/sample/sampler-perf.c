@@ -54,7 +54,8 @@ struct perf_sampler {
 	struct perf_event_mmap_page *page;
 	u64 size;
 	u64 lost;
-	u8 record[RECORD_MAX]; /* one that wraps around the ring's end */
+	u64 entry_start, entry_end; /* ksyms_syscall_entry() */
+	u8 record[RECORD_MAX];	    /* one that wraps around the ring's end */
 };
 
 static void perf_close(void *state)
@@ -163,6 +164,7 @@ static int perf_sampler_open(void **state, const struct sampler_opts *o, char *w
 		return -ENOMEM;
 	p->cpu = o->cpu;
 	attr_fill(&p->attr, o);
+	ksyms_syscall_entry(&p->entry_start, &p->entry_end);
 	err = ring_open(p);
 	if (!err)
 		err = perf_thread_add(p, self);
@@ -215,14 +217,21 @@ static void take_chain(struct rbuf *b, struct sample *s)
 }
 
 /*
- * perf does not tell orig_rax. The SYSCALL instruction leaves its return
- * address in rcx, and the kernel keeps that so until it returns.
+ * perf does not tell orig_rax, but the kernel's stack tells where it was
+ * entered. Where addresses are hidden: the SYSCALL instruction leaves its
+ * return address in rcx, and the kernel keeps that so until it returns, except
+ * from rt_sigreturn.
  */
-static bool in_syscall(const struct sample *s, u64 ip)
+static bool in_syscall(const struct perf_sampler *p, const struct sample *s, u64 ip)
 {
 	const struct regs *r = &s->point.regs;
 
-	return (s64)ip < 0 && r->r[X86_RCX] == r->r[X86_RIP];
+	if ((s64)ip >= 0)
+		return false;
+	for (u32 i = 0; i < s->n_kernel; i++)
+		if (s->kernel[i] >= p->entry_start && s->kernel[i] < p->entry_end)
+			return true;
+	return r->r[X86_RCX] == r->r[X86_RIP];
 }
 
 static void perf_sample(struct perf_sampler *p, struct rbuf b, sampler_fn fn, void *ctx)
@@ -254,7 +263,7 @@ static void perf_sample(struct perf_sampler *p, struct rbuf b, sampler_fn fn, vo
 	}
 	if (s.point.regs.r[X86_RIP] - PRINT_AGENT < PRINT_AGENT_SIZE)
 		return;
-	if (in_syscall(&s, ip))
+	if (in_syscall(p, &s, ip))
 		s.kind = SAMPLE_SYSCALL;
 	else if (print_compute(&s.point.print, &s.point.regs, NULL, copy_read, &copy))
 		return;
