@@ -491,6 +491,82 @@ static void test_steps(void **state)
 		steps(STOP_BPF);
 }
 
+/* Is @at the middle one of its instruction's passes? */
+static bool is_middle(int at)
+{
+	u64 ip = trace[at].r[X86_RIP];
+
+	return !trace_same[at] &&
+	       passes_of(ip, at + 1) == (passes_of(ip, n_trace) + 1) / 2 &&
+	       !memrchr((const void *)(ip - 4), 0xb9, 4);
+}
+
+/* On each instruction a condition, on some two. What is wanted where. */
+static void add_many(struct stops *s, u64 want[MAX_TRACE])
+{
+	int n = 0, id;
+
+	for (int at = 0; at < n_trace && n < 50; at++) {
+		struct stop_cond c = {.ip = trace[at].r[X86_RIP]};
+
+		if (!is_middle(at))
+			continue;
+		c.pass = passes_of(c.ip, at + 1);
+		assert_int_equal(stops_add(s, &c, &id), 0);
+		want[at] |= 1UL << id;
+		if (++n % 3)
+			continue;
+		c.match_regs = true;
+		c.ignore = ~0u;
+		assert_int_equal(stops_add(s, &c, &id), 0);
+		want[at] |= 1UL << id;
+		n++;
+	}
+}
+
+/* Windows run into one another; still all is met in the order of the truth. */
+static void many(enum stop_way way, const struct fn *f)
+{
+	struct stops_run_opts o = {.look_here = true};
+	static u64 want[MAX_TRACE];
+	struct stop_result res;
+	struct stops *s;
+
+	memset(want, 0, sizeof(want));
+	assert_int_equal(stops_new(&s, child, way), 0);
+	learn(f, s);
+	add_many(s, want);
+	rewind_to(f->code);
+	for (int at = 0; at < n_trace; at++) {
+		if (!want[at])
+			continue;
+		assert_int_equal(stops_run(s, &o, &res), 0);
+		if (res.kind != STOPPED_COND || res.conds != want[at] ||
+		    !regs_equal(&res.regs, &trace[at]))
+			fail_msg("%s: %s: +%ld: kind %d at +%ld, conditions %#lx not %#lx",
+				 stop_way_names[way], f->name,
+				 trace[at].r[X86_RIP] - (u64)f->code, res.kind,
+				 res.regs.r[X86_RIP] - (u64)f->code, res.conds, want[at]);
+		o.look_here = false;
+	}
+	run_to_end(s, f->name);
+	stops_free(s);
+}
+
+static void test_many(void **state)
+{
+	bool bpf = bpf_works();
+
+	child_start();
+	for (size_t i = 0; i < ARRAY_SIZE(fns); i++) {
+		many(STOP_TRAMPOLINE, &fns[i]);
+		many(STOP_PTRACE, &fns[i]);
+		if (bpf)
+			many(STOP_BPF, &fns[i]);
+	}
+	child_end();
+}
+
 /* A word that cannot be read does not hold; the program does not notice. */
 static void words_unreadable(enum stop_way way)
 {
@@ -630,11 +706,17 @@ static void test_interrupted(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ptrace),	  cmocka_unit_test(test_trampoline),
-		cmocka_unit_test(test_bpf),	  cmocka_unit_test(test_plain_breakpoints),
-		cmocka_unit_test(test_look_here), cmocka_unit_test(test_watch),
-		cmocka_unit_test(test_steps),	  cmocka_unit_test(test_words_unreadable),
-		cmocka_unit_test(test_budget),	  cmocka_unit_test(test_interrupted),
+		cmocka_unit_test(test_ptrace),
+		cmocka_unit_test(test_trampoline),
+		cmocka_unit_test(test_bpf),
+		cmocka_unit_test(test_plain_breakpoints),
+		cmocka_unit_test(test_look_here),
+		cmocka_unit_test(test_watch),
+		cmocka_unit_test(test_steps),
+		cmocka_unit_test(test_many),
+		cmocka_unit_test(test_words_unreadable),
+		cmocka_unit_test(test_budget),
+		cmocka_unit_test(test_interrupted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
