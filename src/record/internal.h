@@ -168,6 +168,9 @@ struct session {
 	struct sample *held;
 	size_t n_held, held_cap;
 	u64 lost_samples;
+	/* Kernel addresses in samples, sorted, each once: named at the end. */
+	u64 *kernel;
+	size_t n_kernel, kernel_cap;
 	char why[256]; /* recording ended early: why */
 	bool over;     /* stop recording now */
 	int err;

@@ -44,10 +44,25 @@ int samples_open(struct session *s)
 	return 0;
 }
 
+/*
+ * Reading the kernel's symbols takes longer than a thousand events: the
+ * program is not to wait for it.
+ */
+static void name_kernel(struct session *s)
+{
+	for (size_t i = 0; i < s->n_kernel; i++) {
+		const char *name = sampler_ksym(s->sampler, s->kernel[i]);
+
+		if (name && trace_writer_ksym(s->w, s->kernel[i], name))
+			break;
+	}
+}
+
 void samples_close(struct session *s)
 {
 	if (!s->sampler)
 		return;
+	name_kernel(s);
 	s->lost_samples = sampler_lost(s->sampler);
 	sampler_free(s->sampler);
 	s->sampler = NULL;
@@ -73,16 +88,35 @@ void samples_del_task(struct session *s, struct task *t)
 	t->sampled = false;
 }
 
+static void note_kernel(struct session *s, u64 addr)
+{
+	size_t lo = 0, hi = s->n_kernel;
+
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+
+		if (s->kernel[mid] == addr)
+			return;
+		if (s->kernel[mid] < addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	/* A name less is no reason to end the recording. */
+	if (array_reserve(&s->kernel, &s->kernel_cap, s->n_kernel + 1, sizeof(*s->kernel)))
+		return;
+	memmove(s->kernel + lo + 1, s->kernel + lo,
+		(s->n_kernel - lo) * sizeof(*s->kernel));
+	s->kernel[lo] = addr;
+	s->n_kernel++;
+}
+
 static void write_sample(struct session *s, struct sample *p)
 {
-	const char *name;
 	int err;
 
-	for (u32 i = 0; i < p->n_kernel; i++) {
-		name = sampler_ksym(s->sampler, p->kernel[i]);
-		if (name && trace_writer_ksym(s->w, p->kernel[i], name))
-			break;
-	}
+	for (u32 i = 0; i < p->n_kernel; i++)
+		note_kernel(s, p->kernel[i]);
 	err = trace_writer_sample(s->w, p);
 	if (err)
 		session_end(s,

@@ -317,6 +317,7 @@ out:
 	effects_fini(&s->fx);
 	free(s->shared);
 	free(s->held);
+	free(s->kernel);
 	free(s);
 	return err;
 }
