@@ -23,7 +23,8 @@ tests_unit_test_stop_real_SOURCES = tests/unit/test-stop-real.c tests/unit/stop-
 tests_unit_test_stop_real_LDADD = $(PLAYHEAD_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_relocate_SOURCES = tests/unit/test-relocate.c
 tests_unit_test_relocate_LDADD = $(PLAYHEAD_LIBS) $(CMOCKA_LIBS)
-tests_unit_test_stop_SOURCES = tests/unit/test-stop.c tests/unit/stop-child.h
+tests_unit_test_stop_SOURCES = tests/unit/test-stop.c \
+	tests/unit/stop-child.h tests/unit/stop-fns.h tests/unit/stop-truth.h
 tests_unit_test_stop_LDADD = $(PLAYHEAD_LIBS) $(CMOCKA_LIBS)
 endif
 

@@ -27,6 +27,7 @@ struct row {
 #define S(x) x, sizeof(x) - 1
 #define NOPS "\x90\x90\x90\x90\x90"
 
+/* clang-format off */
 static const struct row rows[] = {
 	{"push",	 S("\x55" NOPS),			0,	   S("\x55")			},
 	{"mov imm",	 S("\xb8\x01\x02\x03\x04"),		0,	   S("\xb8\x01\x02\x03\x04")		},
@@ -83,6 +84,7 @@ static const struct row rows[] = {
 	{"cut short",	 S("\x90\x90\x90\x48"),			-ENOTSUP, NULL, 0			},
 	{"iretq",	 S("\x48\xcf" NOPS),			-ENOTSUP, NULL, 0			},
 };
+/* clang-format on */
 
 static void test_rows(void **state)
 {
@@ -135,10 +137,8 @@ static void test_range(void **state)
 		const char *code;
 		size_t n;
 	} far[] = {
-		{S("\x48\x8d\x05\x10\x00\x00\x00")},
-		{S("\x74\x10" NOPS)},
-		{S("\xe9\x00\x00\x00\x00")},
-		{S("\xe2\x10" NOPS)},
+		{S("\x48\x8d\x05\x10\x00\x00\x00")}, {S("\x74\x10" NOPS)},
+		{S("\xe9\x00\x00\x00\x00")},	     {S("\xe2\x10" NOPS)},
 		{S("\xe8\x00\x00\x00\x00")},
 	};
 
@@ -147,9 +147,9 @@ static void test_range(void **state)
 		struct code_window w;
 		u8 pushed;
 
-		assert_int_equal(code_decode(&w, AT, (const u8 *)far[i].code, far[i].n, NULL,
-					     NULL),
-				 0);
+		assert_int_equal(
+			code_decode(&w, AT, (const u8 *)far[i].code, far[i].n, NULL, NULL),
+			0);
 		assert_int_equal(code_emit(&w, 0, &out, AT + (3UL << 30), entry, &pushed),
 				 -ERANGE);
 		wbuf_free(&out);
@@ -201,10 +201,8 @@ static void test_noise(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rows),
-		cmocka_unit_test(test_inner_branch),
-		cmocka_unit_test(test_range),
-		cmocka_unit_test(test_cover),
+		cmocka_unit_test(test_rows),  cmocka_unit_test(test_inner_branch),
+		cmocka_unit_test(test_range), cmocka_unit_test(test_cover),
 		cmocka_unit_test(test_noise),
 	};
 
