@@ -64,9 +64,15 @@ static void put_place(struct gdb_host *h, const struct sample *s, struct wbuf *o
 
 static void put_sample(struct gdb_host *h, const struct sample *s, struct wbuf *out)
 {
+	u64 matches = names_matches(h->names, s->number);
+
 	put_fmt(out, "%8llu  %12.6f s  thread %u.%u  event %llu  ", (ull)s->number,
 		s->time_ns / 1e9, s->pid, s->tid, (ull)s->point.event);
 	put_place(h, s, out);
+	if (!matches)
+		put_str(out, ", lost when last verified");
+	else if (matches > 1)
+		put_fmt(out, ", one of %llu places that match", (ull)matches);
 	put_str(out, "\n");
 }
 

@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "replay/gdb-host.h"
 #include "replay/gdb-names.h"
+#include "sample/verdicts.h"
 #include "sym/sym.h"
 
 struct names {
@@ -15,6 +16,7 @@ struct names {
 	/* Names of objects, for samples in none of their functions: few. */
 	char **objects;
 	size_t n_objects, cap;
+	struct verdicts verdicts;
 };
 
 static const char *object_name(struct names *n, const char *file)
@@ -61,6 +63,8 @@ int names_load(struct gdb_host *h)
 	n->v = calloc(n->n ? n->n : 1, sizeof(*n->v));
 	err = n->v ? sym_new(&n->sym, h->r) : -ENOMEM;
 	if (!err)
+		err = verdicts_load(&n->verdicts, trace_reader_dir(h->r), n->n);
+	if (!err || err == -ENOENT)
 		err = sym_each_sample(h->r, take, n);
 	if (err) {
 		names_free(n);
@@ -78,6 +82,7 @@ void names_free(struct names *n)
 	for (size_t i = 0; i < n->n_objects; i++)
 		free(n->objects[i]);
 	free(n->objects);
+	verdicts_fini(&n->verdicts);
 	free(n->v);
 	free(n);
 }
@@ -85,4 +90,9 @@ void names_free(struct names *n)
 const char *names_sample(const struct names *n, u64 number)
 {
 	return n && number && number <= n->n ? n->v[number - 1] : NULL;
+}
+
+u64 names_matches(const struct names *n, u64 number)
+{
+	return n ? verdicts_matches(&n->verdicts, number) : 1;
 }

@@ -13,5 +13,7 @@ int names_load(struct gdb_host *h) __must_check;
 void names_free(struct names *n);
 /* NULL: not known, or not loaded yet. */
 const char *names_sample(const struct names *n, u64 number);
+/* How many places match it, as the last verify found: 1 if nobody knows. */
+u64 names_matches(const struct names *n, u64 number);
 
 #endif

@@ -29,7 +29,7 @@ RANK = {
     "cmd": 7,
 }
 SAME = {
-    "tracee": {"agent"}, "record": {"sample"}, "export": {"sample"},
+    "tracee": {"agent"}, "record": {"sample"}, "replay": {"sample"}, "export": {"sample"},
     "shell": {"sample", "export", "replay"}, "cmd": {"cmd"},
 }
 USES_GDBSTUB = {"replay", "cmd", "shell"}
