@@ -135,6 +135,17 @@ static bool in_agent(u64 ip)
 	return ip >= AGENT_BASE && ip < AGENT_BASE + AGENT_SIZE;
 }
 
+/*
+ * Taken on the way out of the call before, and drained when the thread stands
+ * at its next one already: older than that, and from another place.
+ */
+static bool of_call_before(const struct session *s, const struct task *t,
+			   const struct sample *p)
+{
+	return t->last_call_event && p->time_ns + s->start_ns < t->call.began_ns &&
+	       p->point.regs.r[X86_RIP] != t->call.regs.r[X86_RIP];
+}
+
 static void on_sample(void *ctx, struct sample *p)
 {
 	struct session *s = ctx;
@@ -165,6 +176,9 @@ static void on_sample(void *ctx, struct sample *p)
 		hold(s, p);
 	} else if (p->kind == SAMPLE_USER) {
 		p->point.event = trace_writer_last(s->w);
+		write_sample(s, p);
+	} else if (t->call.active && of_call_before(s, t, p)) {
+		p->point.event = t->last_call_event;
 		write_sample(s, p);
 	} else if (t->call.active && t->call.split) {
 		p->point.event = t->call.event;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Random samples of the recording: stand at each, look, go back, come again.
 
-$PLAYHEAD_SAMPLES of them (6), chosen by $PLAYHEAD_SEED; $PLAYHEAD_WHAT names
+$PLAYHEAD_SAMPLES of them (4), chosen by $PLAYHEAD_SEED; $PLAYHEAD_WHAT names
 the recording in the checks. $PLAYHEAD_WATCH: a variable whose last write
 before each sample is looked for."""
 import os
@@ -14,7 +14,7 @@ import gdb
 sys.path.insert(0, os.environ["PLAYHEAD_TESTS"])
 from checks import check, end, expect, expect_match, frames, note, reg, registers, run, value
 
-COUNT = int(os.environ.get("PLAYHEAD_SAMPLES", "6"))
+COUNT = int(os.environ.get("PLAYHEAD_SAMPLES", "4"))
 SEED = int(os.environ.get("PLAYHEAD_SEED", "0")) or random.randrange(1, 1 << 30)
 WHAT = os.environ.get("PLAYHEAD_WHAT", "it")
 STEPS = 50
@@ -102,4 +102,21 @@ if not all_samples:
     check("%s has samples" % WHAT)(lambda: expect(bool(all_samples), True))
 for _number in sorted(choose.sample(all_samples, min(COUNT, len(all_samples)))):
     check("%s: sample %d" % (WHAT, _number), 120)(lambda n=_number: visit(n))
+
+
+def calls(text, pid):
+    """(number, ip) of samples in system calls of process @pid."""
+    found = re.finditer(r"(?m)^\s*(\d+) .*thread (\d+)\.\d+ .*(0x[0-9a-f]+).*in a system call",
+                        text)
+    return [(int(m.group(1)), int(m.group(3), 16)) for m in found if int(m.group(2)) == pid]
+
+
+@check("%s: samples in system calls stand at the entries of their own" % WHAT, 120)
+def _():
+    for number, ip in calls(run("samples list 1 100000000"),
+                            gdb.selected_inferior().pid)[:40]:
+        run("goto-sample %d" % number)
+        expect(reg("pc"), ip, "sample %d: pc" % number)
+
+
 end()
