@@ -35,7 +35,10 @@ static void *work(void *arg)
 
 int main(void)
 {
-	struct itimerval it = {{0, 500}, {0, 500}};
+	struct itimerval it = {
+		{0, 500},
+		  {0, 500}
+	  };
 	struct sigaction sa = {.sa_handler = on_tick, .sa_flags = SA_RESTART};
 	unsigned bad[3] = {0};
 	pthread_t t[3];
