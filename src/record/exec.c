@@ -183,18 +183,43 @@ static int open_mapped(struct task *t, const struct line *l)
 	return fd < 0 ? -errno : fd;
 }
 
+/* Not prlimit(): for a program whose group its file has set (setgid), that asks
+ * for CAP_SYS_RESOURCE; /proc/TID/limits is open to all (fs/proc/base.c). */
+int exec_stack_limit(pid_t tid, u64 *bytes)
+{
+	char line[128], path[40];
+	int err = -ENODATA;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/limits", tid);
+	f = fopen(path, "re");
+	if (!f)
+		return -errno;
+	while (err && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "Max stack size %lu", bytes) == 1)
+			err = 0;
+		else if (!strncmp(line, "Max stack size ", 15)) {
+			*bytes = RLIM_INFINITY;
+			err = 0;
+		}
+	}
+	fclose(f);
+	return err;
+}
+
 static int add_anonymous(struct session *s, const struct line *l)
 {
 	bool stack = !strcmp(l->name, "[stack]");
-	u64 start = l->start;
+	u64 start = l->start, limit;
 	struct effect *e;
-	struct rlimit r;
+	int err;
 
 	if (stack) {
 		/* It grows by faults, which replay does not have: all of it. */
-		if (prlimit(s->fx.tid, RLIMIT_STACK, NULL, &r))
-			return -errno;
-		start = PAGE_UP(l->end - MIN((u64)r.rlim_cur, STACK_MAX));
+		err = exec_stack_limit(s->fx.tid, &limit);
+		if (err)
+			return err;
+		start = PAGE_UP(l->end - MIN(limit, STACK_MAX));
 		start = MIN(start, l->start);
 		task_find(s, s->fx.tid)->mm->stack_low = start;
 		task_find(s, s->fx.tid)->mm->stack_end = l->end;

@@ -288,6 +288,7 @@ void process_unknown_ended(struct session *s, const struct tracee_stop *stop);
 
 /* exec.c: the new image */
 int exec_image(struct session *s, struct task *t) __must_check;
+int exec_stack_limit(pid_t tid, u64 *bytes) __must_check;
 
 /* trap.c: RDTSC, RDTSCP, CPUID. true: it was one, an event is written. */
 void trap_note_mask(struct task *t);

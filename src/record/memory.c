@@ -333,19 +333,18 @@ void hook_rlimit_leave(struct session *s, struct task *t, s64 ret)
 {
 	const u64 *arg = t->call.view.arg;
 	bool prlimit_call = t->call.view.nr == SYS_prlimit64;
-	u64 low, used, end;
+	u64 low, used, end, limit;
 	struct mm *m = t->mm;
-	struct rlimit r;
 	struct effect *e;
 
 	if (ret || arg[prlimit_call] != RLIMIT_STACK || !m->stack_end)
 		return;
 	if (prlimit_call && (!arg[2] || (arg[0] && (pid_t)arg[0] != t->pid)))
 		return;
-	if (prlimit(t->tid, RLIMIT_STACK, NULL, &r) ||
+	if (exec_stack_limit(t->tid, &limit) ||
 	    !mapping_at(t->tid, m->stack_end - 1, &used, &end))
 		return;
-	low = MIN(PAGE_UP(m->stack_end - MIN((u64)r.rlim_cur, STACK_MAX)), used);
+	low = MIN(PAGE_UP(m->stack_end - MIN(limit, STACK_MAX)), used);
 	if (low > m->stack_low) {
 		effects_add(&s->fx, EF_UNMAP, m->stack_low, low - m->stack_low);
 	} else if (low < m->stack_low) {

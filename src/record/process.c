@@ -237,8 +237,8 @@ void process_exec_done(struct session *s, struct task *t)
 {
 	int err;
 
-	t->execing = false;
 	err = exec_image(s, t);
+	t->execing = false;
 	if (err == -ESRCH) {
 		t->state = TASK_DYING;
 		return;

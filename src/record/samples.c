@@ -151,8 +151,9 @@ static void on_sample(void *ctx, struct sample *p)
 	struct session *s = ctx;
 	struct task *t = task_find(s, p->tid);
 
-	/* Injected calls are not the program's. */
-	if (!t || !s->execed || in_agent(p->point.regs.r[X86_RIP]))
+	/* Injected calls are not the program's; nor are those that a new image is
+	 * set up with, which run in its vDSO before there is an agent. */
+	if (!t || !s->execed || t->execing || in_agent(p->point.regs.r[X86_RIP]))
 		return;
 	p->pid = t->pid;
 	p->time_ns -= MIN(p->time_ns, s->start_ns);
