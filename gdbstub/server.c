@@ -337,15 +337,19 @@ static void *reader_main(void *arg)
 	while (!quit) {
 		struct pollfd p[4];
 		int n = 0, client, ready;
-		bool slow;
+		bool slow, leaving;
 		u64 count;
 
 		pthread_mutex_lock(&s->lock);
+		/* Whoever comes while the last one leaves waits for it. */
+		leaving = s->client >= 0 && s->hangup;
 		client = s->client >= 0 && !s->hangup && s->queued < QUEUE_MAX_BYTES;
 		p[n++] = (struct pollfd){.fd = s->wake, .events = POLLIN};
 		for (int i = 0; i < s->n_listen; i++)
-			p[n++] = (struct pollfd){.fd = s->listen[i], .events = POLLIN};
-		p[n++] = (struct pollfd){.fd = client ? s->client : -1, .events = POLLIN};
+			p[n++] = (struct pollfd){.fd = leaving ? -1 : s->listen[i],
+						 .events = POLLIN};
+		p[n++] = (struct pollfd){.fd = client ? s->client : -1,
+					 .events = POLLIN | POLLRDHUP};
 		slow = s->slow;
 		pthread_mutex_unlock(&s->lock);
 		ready = poll(p, n, slow ? 1000 : -1);
@@ -357,11 +361,16 @@ static void *reader_main(void *arg)
 		if (p[0].revents && read(s->wake, &count, sizeof(count)) < 0 &&
 		    errno != EAGAIN)
 			s->quit = true;
-		for (int i = 0; i < s->n_listen; i++)
-			if (p[1 + i].revents)
-				reader_accept(s, s->listen[i]);
 		if (client && p[n - 1].revents)
 			reader_input(s);
+		/* It may have left with much unread: the end is seen before the rest
+		 * is. The client is polled after the listeners, so its leaving is
+		 * known when a later one's coming is. */
+		leaving = s->client >= 0 &&
+			  (s->hangup || (p[n - 1].revents & ~(POLLIN | POLLNVAL)));
+		for (int i = 0; i < s->n_listen; i++)
+			if (p[1 + i].revents && !leaving)
+				reader_accept(s, s->listen[i]);
 		quit = s->quit;
 		pthread_mutex_unlock(&s->lock);
 	}
@@ -478,13 +487,16 @@ static bool serve_packet(struct gdb_server *s, const struct item *it, bool *ack,
 
 	if (*ack)
 		send_all(s, "+", 1);
-	if (it->n && (it->body[0] == 'D' || it->body[0] == 'k' || begins(it, "vKill")))
-		*bye = true;
-	else if (begins(it, "vRun") || begins(it, "vAttach"))
-		*bye = false;
 	set_slow(s, begins(it, "qRcmd"));
 	answer = gdbstub_packet(s->stub, it->body, it->n, reply);
 	set_slow(s, false);
+	/* One that was refused (E..) has not ended anything. */
+	if (!reply->len || reply->data[0] != 'E') {
+		if (begins(it, "D") || begins(it, "k") || begins(it, "vKill"))
+			*bye = true;
+		else if (begins(it, "vRun") || begins(it, "vAttach"))
+			*bye = false;
+	}
 	if (answer & GDBSTUB_REPLY)
 		send_packet(s, reply->data, reply->len);
 	if (answer & GDBSTUB_NOACK)
