@@ -309,6 +309,12 @@ void signal_stopped(struct session *s, struct task *t, int sig)
 		t->state = TASK_DYING;
 		return;
 	}
+	/* The breakpoint of strong_settle() hit as an interrupt stopped the thread,
+	 * and the kernel shows the interrupt first: nobody else has debug registers. */
+	if (sig == SIGTRAP && si.si_code == TRAP_HWBKPT && t == s->cur) {
+		task_continue(s, t);
+		return;
+	}
 	if (t != s->cur) {
 		/* What changes nothing for the program need not wait. */
 		if (fate_of(t, sig) == FATE_IGNORED) {
