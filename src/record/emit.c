@@ -15,6 +15,7 @@ void emit(struct session *s, struct task *t, struct event *ev)
 	if (s->over)
 		return;
 	samples_drain(s);
+	t->spins &= ev->type == EV_SCHED;
 	ev->tid = t->tid;
 	ev->pid = t->pid;
 	ev->time_ns = now_ns() - s->start_ns;

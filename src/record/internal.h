@@ -93,6 +93,7 @@ struct task {
 	bool flushing;	  /* a skipped call takes a late interrupt's place */
 	bool has_stop;	  /* `stop` waits to be seen to when it is current */
 	bool yielded;
+	bool spins; /* it goes round in a loop that writes nothing */
 	struct tracee_stop stop;
 	/* Signals put off to the next event. */
 	int n_stash;

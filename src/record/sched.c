@@ -14,6 +14,8 @@
 #define SLICE_NS (10 * NSEC_PER_MSEC)
 /* How long past its slice a task is waited for to make an event. */
 #define GRACE_NS (5 * NSEC_PER_MSEC)
+/* Whoever only waits for others to change memory gets less of both. */
+#define SPIN_NS (1 * NSEC_PER_MSEC)
 /* How long a signal is put off, hoping for an event. */
 #define STASH_NS (NSEC_PER_MSEC / 2)
 /* How long page writes are watched before a point is taken. */
@@ -61,7 +63,9 @@ static void choose_timer(struct session *s, struct task *t)
 	else if (s->poll_timer)
 		set_timer(s, NSEC_PER_MSEC);
 	else
-		set_timer(s, sched_others(s, t) ? 5 * NSEC_PER_MSEC : s->drain_ns);
+		set_timer(s, !sched_others(s, t) ? s->drain_ns
+			     : t->spins		 ? SPIN_NS
+						 : 5 * NSEC_PER_MSEC);
 }
 
 void task_continue(struct session *s, struct task *t)
@@ -142,7 +146,7 @@ static bool sleeps(struct session *s, struct task *t)
 
 static bool slice_over(const struct task *t)
 {
-	return t->yielded || now_ns() - t->slice_ns >= SLICE_NS;
+	return t->yielded || now_ns() - t->slice_ns >= (t->spins ? SPIN_NS : SLICE_NS);
 }
 
 void sched_next(struct session *s)
@@ -180,6 +184,14 @@ void sched_next(struct session *s)
 		task_go(s, t);
 }
 
+/* No event came: is it to be stopped anywhere? */
+static bool waited_enough(const struct task *t, u64 now)
+{
+	if (t->spins)
+		return now - t->slice_ns >= SPIN_NS;
+	return now - t->slice_ns >= SLICE_NS + GRACE_NS && now - t->resumed_ns >= GRACE_NS;
+}
+
 /* The timer fired: is the current task to be stopped where it is? */
 void sched_tick(struct session *s)
 {
@@ -195,9 +207,7 @@ void sched_tick(struct session *s)
 	else if (t->n_stash)
 		want = now - t->stash_ns >= STASH_NS;
 	else
-		want = (sched_others(s, t) && now - t->slice_ns >= SLICE_NS + GRACE_NS &&
-			now - t->resumed_ns >= GRACE_NS) ||
-		       samples_due(s, t);
+		want = (sched_others(s, t) && waited_enough(t, now)) || samples_due(s, t);
 	if (!want)
 		return;
 	t->interrupted = true;

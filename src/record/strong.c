@@ -249,8 +249,8 @@ static bool is_interrupt(const struct tracee_stop *s)
 
 /*
  * From pass to pass over the place of @r until one has all of its registers:
- * that is the one to tell from the first. 1: at some later pass, 0: interrupted
- * elsewhere, -EAGAIN: *@stop is something else, to be seen to.
+ * that is the one to tell from the first. 2: there, 1: at some other pass, 0:
+ * interrupted elsewhere, -EAGAIN: *@stop is something else, to be seen to.
  */
 static int passes(struct task *t, const struct regs *r, struct tracee_stop *stop)
 {
@@ -270,7 +270,9 @@ static int passes(struct task *t, const struct regs *r, struct tracee_stop *stop
 		err = tracee_get_regs(t->tid, &now);
 		if (err)
 			return err;
-	} while (!regs_equal(r, &now) && !t->interrupted && now_ns() < deadline);
+		if (regs_equal(r, &now))
+			return 2;
+	} while (!t->interrupted && now_ns() < deadline);
 	return 1;
 }
 
@@ -340,8 +342,10 @@ int strong_settle(struct session *s, struct task *t, struct tracee_stop *stop)
 		tracee_read_some(t->tid, pages[i], (u8 *)before + i * PAGE_BYTES,
 				 PAGE_BYTES);
 	got = next_pass(t, &r, stop);
-	if (got == 1)
+	if (got > 0)
 		find_words(st, t, pages, n, before);
+	/* Until another thread changes something it will do nothing else. */
+	t->spins = got == 2 && !written(st, pages, 1);
 	free(before);
 	return got < 0 ? got : 0;
 }
