@@ -239,7 +239,9 @@ static int see_stop(struct timeline *t, const struct event *ev, struct thread *t
 	if (t->point_cond >= 0 && res->kind == STOPPED_COND &&
 	    (res->conds & 1ULL << t->point_cond)) {
 		res->conds &= ~(1ULL << t->point_cond);
-		err = target_check(t, &t->point, th);
+		/* To the point's iteration of a rep instruction only when what else
+		 * waits for an earlier one has been seen to: session_run(). */
+		err = t->point.rep_len && res->conds ? 0 : target_check(t, &t->point, th);
 		if (err < 0)
 			return err;
 		if (err && arrives(t, ev) && !res->conds) {
@@ -329,10 +331,13 @@ int session_run(struct timeline *t, const struct stops_run_opts *opts, struct ru
 	if (err)
 		return err;
 	t->now->tid = th->tid;
-	/* Nothing need run: preempted again at once. */
-	if (session_is_point(ev) && !t->now->passing && target_here(&t->point, th) == 1 &&
-	    arrives(t, ev))
-		return 0;
+	/* Nothing need run: preempted again at once, or further on in the same
+	 * rep instruction, which is not arrived at again. */
+	if (session_is_point(ev) && !t->now->passing && target_near(&t->point, th)) {
+		err = o.step ? target_here(&t->point, th) : target_check(t, &t->point, th);
+		if (err < 0 || (err && arrives(t, ev)))
+			return MIN(err, 0);
+	}
 	do {
 		u64 from = now_ns();
 

@@ -199,6 +199,7 @@ int rep_run_seeing(struct timeline *t, struct thread *th, u32 len, u64 n, rep_se
 	if (err)
 		return err;
 	r.r[X86_RCX] = n;
+	t->strayed = true;
 	thread_set_regs(th, &r);
 	err = space_load(th, t->opts.force);
 	do {
