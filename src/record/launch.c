@@ -211,6 +211,9 @@ int launch_child(struct session *s, const char *path, pid_t *pid)
 		err = -errno;
 	if (err) {
 		log_error("cannot trace: %s", strerror(-err));
+		/* It waits for a word that never comes. */
+		if (*pid > 0 && !kill(*pid, SIGKILL) && waitpid(*pid, NULL, 0) < 0)
+			log_debug("the child has no end to wait for");
 		goto out;
 	}
 	if (write(go[1], "", 1) != 1)
