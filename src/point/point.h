@@ -43,6 +43,9 @@ struct point {
 	struct point_page *pages;
 };
 
+/* The register (enum reg) that each window of a print is at, in its order. */
+extern const u8 print_window_regs[PRINT_WINDOWS];
+
 void point_fini(struct point *p);
 
 /* How a reader of the thread's memory is handed in. Returns 0 if all @n

@@ -12,7 +12,7 @@
 
 _Static_assert(PRINT_WINDOW == PRINT_BLOCK, "a window is hashed as one block");
 
-static const u8 window_regs[PRINT_WINDOWS] = {
+const u8 print_window_regs[PRINT_WINDOWS] = {
 	X86_RAX, X86_RBX, X86_RCX, X86_RDX, X86_RSI, X86_RDI, X86_RBP, X86_R8,
 	X86_R9,	 X86_R10, X86_R11, X86_R12, X86_R13, X86_R14, X86_R15,
 };
@@ -87,7 +87,7 @@ int print_windows(struct print *out, const struct regs *regs, const u64 *valid,
 	for (int i = 0; i < PRINT_WINDOWS; i++) {
 		if (valid && !(valid[0] & PRINT_VALID_WINDOW(i)))
 			continue;
-		if (!take_window(&outer, regs->r[window_regs[i]], rsp, w, read, ctx))
+		if (!take_window(&outer, regs->r[print_window_regs[i]], rsp, w, read, ctx))
 			continue;
 		out->valid[0] |= PRINT_VALID_WINDOW(i);
 		print_inner(out, &inner, i, w, rsp, valid, read, ctx);
@@ -107,7 +107,7 @@ int print_windows(struct print *out, const struct regs *regs, const u64 *valid,
 static bool slot_skipped(u64 addr, u64 before, const struct regs *regs)
 {
 	for (int i = 0; i < PRINT_WINDOWS; i++)
-		if (addr == print_window(regs->r[window_regs[i]], regs->r[X86_RSP]))
+		if (addr == print_window(regs->r[print_window_regs[i]], regs->r[X86_RSP]))
 			return true;
 	return addr == before;
 }

@@ -23,11 +23,6 @@ static bool touches_site(const struct stops *s, u64 addr, u64 len)
 	return false;
 }
 
-static const u8 window_regs[PRINT_WINDOWS] = {
-	X86_RAX, X86_RBX, X86_RCX, X86_RDX, X86_RSI, X86_RDI, X86_RBP, X86_R8,
-	X86_R9,	 X86_R10, X86_R11, X86_R12, X86_R13, X86_R14, X86_R15,
-};
-
 static int windows(const struct stop_cond *c, struct tramp_ranges *out)
 {
 	for (int i = 0; i < PRINT_WINDOWS; i++) {
@@ -35,7 +30,7 @@ static int windows(const struct stop_cond *c, struct tramp_ranges *out)
 
 		if (!(c->print.valid[0] & PRINT_VALID_WINDOW(i)))
 			continue;
-		addr = print_window(c->regs.r[window_regs[i]], c->regs.r[X86_RSP]);
+		addr = print_window(c->regs.r[print_window_regs[i]], c->regs.r[X86_RSP]);
 		if (!addr)
 			return -ENODATA;
 		out->v[out->n].addr = addr;
