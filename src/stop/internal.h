@@ -98,6 +98,9 @@ struct stops {
 	u32 n_hot;
 	bool placed;	/* conditions' seen flags are right for s->now */
 	bool tramp_hit; /* translating a stop at a check's int3 */
+	/* Where in a trampoline the last stop was: what a debug register saw there
+	 * may be an access of ours, or one by a part of an instruction. */
+	enum tramp_part { PART_NONE, PART_CHECK, PART_COPY } part;
 
 	u64 busy[64]; /* sites whose int3 costs too much */
 	u32 n_busy;

@@ -17,8 +17,10 @@ libplayhead_a_SOURCES += \
 	src/stop/wait.c
 
 if HAVE_CMOCKA
-check_PROGRAMS += tests/unit/test-relocate tests/unit/test-stop tests/unit/test-stop-real
-TESTS += tests/unit/test-relocate tests/unit/test-stop tests/unit/test-stop-real
+check_PROGRAMS += tests/unit/test-relocate tests/unit/test-stop tests/unit/test-stop-real \
+	tests/unit/test-stop-watch
+TESTS += tests/unit/test-relocate tests/unit/test-stop tests/unit/test-stop-real \
+	tests/unit/test-stop-watch
 tests_unit_test_stop_real_SOURCES = tests/unit/test-stop-real.c tests/unit/stop-child.h
 tests_unit_test_stop_real_LDADD = $(PLAYHEAD_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_relocate_SOURCES = tests/unit/test-relocate.c
@@ -26,6 +28,9 @@ tests_unit_test_relocate_LDADD = $(PLAYHEAD_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_stop_SOURCES = tests/unit/test-stop.c \
 	tests/unit/stop-child.h tests/unit/stop-fns.h tests/unit/stop-truth.h
 tests_unit_test_stop_LDADD = $(PLAYHEAD_LIBS) $(CMOCKA_LIBS)
+tests_unit_test_stop_watch_SOURCES = tests/unit/test-stop-watch.c \
+	tests/unit/stop-child.h tests/unit/stop-fns.h tests/unit/stop-truth.h
+tests_unit_test_stop_watch_LDADD = $(PLAYHEAD_LIBS) $(CMOCKA_LIBS)
 endif
 
 if HAVE_BPF

@@ -77,6 +77,9 @@ static enum outcome settle_debugreg(struct stops *s, u32 fired, struct stop_resu
 	int watch = -1;
 	bool exec = false;
 
+	/* A check reads what is watched. */
+	if (s->part == PART_CHECK)
+		return arrive(s, res);
 	for (int i = 0; i < 4; i++) {
 		if (!(fired & 1u << i))
 			continue;
@@ -112,7 +115,7 @@ static enum outcome settle_trap(struct stops *s, bool stepped, struct stop_resul
 	struct site *t;
 
 	if (fired) {
-		if (!stepped)
+		if (!stepped && !s->placed)
 			eval_moved(s);
 		return settle_debugreg(s, fired, res);
 	}
@@ -209,6 +212,22 @@ static bool is_lock_broken(struct stops *s, const struct tracee_stop *st)
 	return !stops_read(s, ip, &b, 1) && b == 0xf0;
 }
 
+/*
+ * The copy of a call pushes in parts, and a debug register has seen one of
+ * them: the program stands before the call, which is stepped as a whole.
+ */
+static bool is_half_call(const struct stops *s, const struct tracee_stop *st)
+{
+	return s->part == PART_COPY && st->kind == TRACEE_SIGNAL && st->sig == SIGTRAP;
+}
+
+static int step_call(struct stops *s, struct tracee_stop *st)
+{
+	s->part = PART_NONE;
+	s->placed = false;
+	return step_once(s, st);
+}
+
 static int run_on(struct stops *s, struct stop_result *res)
 {
 	bool stepped, arrived = false;
@@ -226,6 +245,10 @@ static int run_on(struct stops *s, struct stop_result *res)
 		}
 		if (!err && !s->dead)
 			err = tramp_settle(s, &res->stop, stepped, &arrived);
+		if (!err && is_half_call(s, &res->stop)) {
+			stepped = true;
+			err = step_call(s, &res->stop);
+		}
 		if (err)
 			return err;
 		bpf_pull(s);

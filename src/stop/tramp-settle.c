@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <string.h>
+#include <sys/ptrace.h>
 
 #include "stop/internal.h"
 
@@ -167,16 +168,6 @@ bool tramp_inside(const struct stops *s, u64 ip)
 	return t && ip < t->w.addr + t->w.cover && code_index(&t->w, ip) < 0;
 }
 
-/* At a check: a word that it compares could not be read. */
-static bool in_check(const struct tramp *t, u32 off)
-{
-	for (int k = 0; k < t->w.n; k++)
-		if (t->insns[k].checked && off > t->insns[k].entry &&
-		    off < t->insns[k].copy)
-			return true;
-	return false;
-}
-
 /* On a stub, on the way to an instruction: nothing has been done for it yet. */
 static bool on_stub(struct stops *s, u64 ip)
 {
@@ -194,6 +185,31 @@ static bool on_stub(struct stops *s, u64 ip)
 	return false;
 }
 
+static enum tramp_part part_at(const struct tramp *t, u32 off)
+{
+	for (int k = 0; k < t->w.n; k++) {
+		const struct tramp_insn *in = &t->insns[k];
+
+		if (off > in->entry && off < in->copy)
+			return PART_CHECK;
+		if (off > in->copy && off < in->end)
+			return PART_COPY;
+	}
+	return PART_NONE;
+}
+
+/* An int3's trap; a debug register's may come anywhere in a window. */
+static bool is_int3(const struct stops *s, const struct tracee_stop *st)
+{
+	siginfo_t si = {0};
+
+	if (st->kind != TRACEE_SIGNAL || st->sig != SIGTRAP)
+		return false;
+	if (!s->dr_set)
+		return true;
+	return !ptrace(PTRACE_GETSIGINFO, s->tid, 0, &si) && si.si_code == SI_KERNEL;
+}
+
 int tramp_settle(struct stops *s, const struct tracee_stop *st, bool stepped, bool *arrived)
 {
 	u64 ip = s->now.r[X86_RIP];
@@ -203,6 +219,7 @@ int tramp_settle(struct stops *s, const struct tracee_stop *st, bool stepped, bo
 
 	*arrived = false;
 	s->placed = false;
+	s->part = PART_NONE;
 	if (!s->n_tramps)
 		return 0;
 	err = tramp_pull(s);
@@ -211,7 +228,7 @@ int tramp_settle(struct stops *s, const struct tracee_stop *st, bool stepped, bo
 	/* A step runs the program's own bytes: whatever it met is real. */
 	if (!s->n_tramps || stepped)
 		return 0;
-	if (st->kind == TRACEE_SIGNAL && st->sig == SIGTRAP) {
+	if (is_int3(s, st)) {
 		t = hit_at(s, ip - 1);
 		if (t) {
 			*arrived = s->placed = s->tramp_hit = true;
@@ -235,7 +252,8 @@ int tramp_settle(struct stops *s, const struct tracee_stop *st, bool stepped, bo
 	if (!t)
 		return 0;
 	s->placed = true;
+	s->part = part_at(t, ip - t->code);
 	if (st->kind == TRACEE_SIGNAL && (st->sig == SIGSEGV || st->sig == SIGBUS))
-		*arrived = in_check(t, ip - t->code);
+		*arrived = s->part == PART_CHECK;
 	return translate(s, t, ip - t->code);
 }

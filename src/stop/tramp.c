@@ -32,20 +32,11 @@ bool tramp_is_hot(void *ctx, u64 addr)
 	return false;
 }
 
-static bool is_watching(const struct stops *s)
-{
-	for (int i = 0; i < STOPS_MAX_WATCHES; i++)
-		if (s->watches[i].used)
-			return true;
-	return false;
-}
-
 bool tramp_wanted(const struct stops *s, const struct site *site)
 {
 	if (s->force != STOP_AUTO && s->force != STOP_TRAMPOLINE)
 		return false;
-	/* The checks' own reads and a displaced call's writes would be seen. */
-	if (is_watching(s) || is_barred(s, site->ip))
+	if (is_barred(s, site->ip))
 		return false;
 	for (int i = 0; i < STOPS_MAX_CONDS; i++) {
 		const struct stop_cond *c = &s->conds[i].c;
