@@ -15,7 +15,7 @@ __playhead_options()
 	samples) echo "--from --count --tid --function --json --help" ;;
 	replay) echo "--help" ;;
 	verify) echo "--json --stop= --help" ;;
-	serve) echo "-p --port --unix --listen --process --keep --once --help" ;;
+	serve) echo "-p --port --listen --stdio --process --keep --once --help" ;;
 	gdb) echo "--process --help" ;;
 	list) echo "--json --help" ;;
 	info) echo "--json --help" ;;
@@ -30,7 +30,7 @@ __playhead_value()
 {
 	case $1:$2 in
 	record:-e) COMPREPLY=($(compgen -W "cpu-clock wall" -- "$3")) ;;
-	record:-o | serve:--unix) COMPREPLY=($(compgen -f -- "$3")) ;;
+	record:-o) COMPREPLY=($(compgen -f -- "$3")) ;;
 	report:--by) COMPREPLY=($(compgen -W "function thread line" -- "$3")) ;;
 	record:-F | report:-n | serve:-p | *:--port | *:--listen | *:--process | \
 		*:--from | *:--to | *:--count | *:--tid | *:--function) ;;

@@ -15,11 +15,14 @@
 struct gdb_server;
 
 struct gdb_server_opts {
-	const char *unix_path; /* a socket there, made 0600; or */
-	const char *listen;    /* "ADDR:PORT", "[ADDR]:PORT"; or NULL: */
-	u16 port;	       /* on 127.0.0.1 and ::1; 0: any free one */
-	bool once;	       /* end with the first connection */
-	bool keep;	       /* listen again even after a detach or kill */
+	/* "unix:PATH" (made 0600), "ADDR:PORT", "[ADDR]:PORT"; or NULL: */
+	const char *listen;
+	u16 port;   /* on 127.0.0.1 and ::1; 0: any free one */
+	bool stdio; /* no socket: the one client is at stdin and stdout */
+	bool once;  /* end with the first connection */
+	bool keep;  /* listen again even after a detach or kill */
+	/* A client that takes no bytes for so long is dropped; 0: 30. */
+	unsigned send_seconds;
 };
 
 /* Bind and listen; logs one line on failure (-EADDRINUSE: which port). */
@@ -31,8 +34,15 @@ const char *gdb_server_address(const struct gdb_server *s);
 /* True while the operation that runs is to end: Ctrl-C, or the client went. */
 const volatile bool *gdb_server_interrupt(const struct gdb_server *s);
 
-/* Serve clients until it is time to end. 0 or -errno. */
+/* Serve clients until it is time to end. 0 or -errno. stdio: SIGPIPE is ignored
+ * from here on. */
 int gdb_server_run(struct gdb_server *s, const struct gdb_target *t) __must_check;
+
+/* For a signal's handler: what runs is interrupted, gdb_server_run() ends. */
+void gdb_server_stop(struct gdb_server *s);
+/* Do so when one of @sigs comes; when it comes again, it does what it always does.
+ * For one server in a process, which is then never closed but at the end. */
+void gdb_server_end_by(struct gdb_server *s, const int *sigs, size_t n);
 
 /* gdbstub_console() of the client being served. */
 void gdb_server_console(struct gdb_server *s, const void *text, size_t n);

@@ -21,25 +21,37 @@
 struct session {
 	char dir[4096];	   /* the recording */
 	char folder[64];   /* of the socket, ours */
-	char address[100]; /* the socket */
+	char address[100]; /* the socket: "unix:PATH" */
+	const char *path;  /* of it */
 	u32 pid;
 	pid_t server, gdb;
 };
 
-/* The server in a session of its own, so that Ctrl-C is gdb's alone. Never
- * returns. @ready is closed when gdb may connect, written to if it may not. */
-static void serve(struct session *s, int ready)
+static void remove_folder(const struct session *s)
 {
-	struct gdb_server_opts so = {.unix_path = s->address, .keep = true};
+	unlink(s->path);
+	rmdir(s->folder);
+}
+
+/* The server in a session of its own, so that Ctrl-C is gdb's alone. Never
+ * returns. If our parent is killed, it is the one that cleans up. @ready is closed when gdb
+ * may connect, written to if it may not. */
+static void serve(struct session *s, int ready, pid_t parent)
+{
+	static const int ends[] = {SIGTERM};
+	struct gdb_server_opts so = {.listen = s->address, .keep = true};
 	struct gdb_host_opts ho = {.pid = s->pid};
 	struct gdb_server *server;
 	struct gdb_host *host;
 	int r;
 
 	setsid();
-	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	r = gdb_server_open(&server, &so);
 	if (!r) {
+		gdb_server_end_by(server, ends, ARRAY_SIZE(ends));
+		prctl(PR_SET_PDEATHSIG, SIGTERM);
+		if (getppid() != parent)
+			gdb_server_stop(server);
 		ho.server = server;
 		r = gdb_host_open(&host, s->dir, &ho);
 	}
@@ -50,29 +62,34 @@ static void serve(struct session *s, int ready)
 	}
 	close(ready);
 	r = gdb_server_run(server, gdb_host_target(host));
-	gdb_server_close(server);
 	gdb_host_close(host);
+	gdb_server_close(server);
+	remove_folder(s);
 	_exit(r < 0);
 }
 
 static int start_server(struct session *s)
 {
+	const char *tmp = getenv("TMPDIR");
+	pid_t self = getpid();
 	int ready[2];
 	char c;
 
-	snprintf(s->folder, sizeof(s->folder), "/tmp/playhead-XXXXXX");
+	snprintf(s->folder, sizeof(s->folder), "%s/playhead-XXXXXX",
+		 tmp && strlen(tmp) < sizeof(s->folder) - 20 ? tmp : "/tmp");
 	if (!mkdtemp(s->folder)) {
 		log_error("%s: %s", s->folder, strerror(errno));
 		s->folder[0] = 0;
 		return -errno;
 	}
-	snprintf(s->address, sizeof(s->address), "%s/gdb", s->folder);
+	snprintf(s->address, sizeof(s->address), "unix:%s/gdb", s->folder);
+	s->path = s->address + strlen("unix:");
 	if (pipe2(ready, O_CLOEXEC) < 0)
 		return -errno;
 	s->server = fork();
 	if (s->server == 0) {
 		close(ready[0]);
-		serve(s, ready[1]);
+		serve(s, ready[1], self);
 	}
 	close(ready[1]);
 	/* End of file: it listens. A byte, or its death: it said why. */
@@ -109,7 +126,7 @@ static void run_gdb(struct session *s, char **more)
 	const char *argv[64] = {"gdb", "-q", "-iex", "set pagination off"};
 	int n = 2;
 
-	snprintf(target, sizeof(target), "target extended-remote %s", s->address);
+	snprintf(target, sizeof(target), "target extended-remote %s", s->path);
 	if (find_script(script, sizeof(script))) {
 		argv[n++] = "-x";
 		argv[n++] = script;
@@ -121,6 +138,7 @@ static void run_gdb(struct session *s, char **more)
 	argv[n] = NULL;
 	signal(SIGINT, SIG_DFL);
 	signal(SIGQUIT, SIG_DFL);
+	prctl(PR_SET_PDEATHSIG, SIGHUP);
 	execvp("gdb", (char **)argv);
 	fprintf(stderr, "playhead: cannot run gdb: %s\n", strerror(errno));
 	_exit(127);
@@ -155,10 +173,8 @@ static int session(const char *given, u32 pid, char **more)
 	}
 	if (s.server > 0)
 		wait_for(s.server);
-	if (s.folder[0]) {
-		unlink(s.address);
-		rmdir(s.folder);
-	}
+	if (s.folder[0])
+		remove_folder(&s);
 	return status;
 }
 

@@ -3,6 +3,7 @@
  * cmd-serve.c - playhead serve: a recording behind the GDB remote protocol.
  */
 #include <getopt.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +28,7 @@ static bool to_u32(const char *s, u32 max, u32 *v)
 
 static int serve(const char *given, const struct gdb_server_opts *so, u32 pid)
 {
+	static const int ends[] = {SIGTERM, SIGINT, SIGHUP};
 	struct gdb_host_opts ho = {.pid = pid};
 	struct gdb_server *server = NULL;
 	struct gdb_host *host = NULL;
@@ -35,31 +37,33 @@ static int serve(const char *given, const struct gdb_server_opts *so, u32 pid)
 
 	if (trace_dir_find(given, dir, sizeof(dir)) < 0 || gdb_server_open(&server, so) < 0)
 		return 1;
+	gdb_server_end_by(server, ends, ARRAY_SIZE(ends));
 	ho.server = server;
 	r = gdb_host_open(&host, dir, &ho);
 	if (!r) {
-		printf("In gdb, type:\n    target extended-remote %s\n",
-		       gdb_server_address(server));
+		if (!so->stdio)
+			printf("In gdb, type:\n    target extended-remote %s\n",
+			       gdb_server_address(server));
 		fflush(stdout);
 		r = gdb_server_run(server, gdb_host_target(host));
 		if (r < 0)
 			log_error("serving ended: %s", strerror(-r));
 	}
-	gdb_server_close(server);
 	gdb_host_close(host);
+	gdb_server_close(server);
 	return r < 0;
 }
 
-enum { OPT_UNIX = 256, OPT_LISTEN, OPT_KEEP, OPT_ONCE, OPT_PROCESS };
+enum { OPT_LISTEN = 256, OPT_STDIO, OPT_KEEP, OPT_ONCE, OPT_PROCESS };
 
 static int run(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{"port",		 required_argument, NULL, 'p'},
-		{"unix",		 required_argument, NULL, OPT_UNIX},
 		{"listen",		   required_argument, NULL, OPT_LISTEN},
+		{"stdio",		  no_argument, NULL, OPT_STDIO},
 		{"keep",no_argument, NULL, OPT_KEEP},
-		{"once",		 no_argument, NULL, OPT_ONCE},
+		{"once",	 no_argument, NULL, OPT_ONCE},
 		{"process",	    required_argument, NULL, OPT_PROCESS},
 		{0		  },
 	};
@@ -76,11 +80,11 @@ static int run(int argc, char **argv)
 						       optarg);
 			so.port = port;
 			break;
-		case OPT_UNIX:
-			so.unix_path = optarg;
-			break;
 		case OPT_LISTEN:
 			so.listen = optarg;
+			break;
+		case OPT_STDIO:
+			so.stdio = true;
 			break;
 		case OPT_KEEP:
 			so.keep = true;
@@ -104,16 +108,21 @@ static int run(int argc, char **argv)
 
 const struct cmd cmd_serve = {
 	.name = "serve",
-	.args = "[-p PORT] [DIR]",
+	.args = "[-p PORT | --listen ADDR | --stdio] [DIR]",
 	.summary = "serve a recording to gdb, which can run it in both directions",
 	.help = "  -p, --port PORT     on this machine only; 0: any free one (1234)\n"
-		"      --unix PATH     a socket in the file system instead\n"
+		"      --listen unix:PATH  a socket in the file system instead\n"
 		"      --listen ADDR:PORT  another address; whoever reaches it may read "
 		"all\n"
+		"      --stdio         at stdin and stdout; in gdb:\n"
+		"                      target extended-remote | playhead serve --stdio "
+		"DIR\n"
 		"      --process PID   the process to serve (the first one)\n"
 		"      --keep          go on after gdb has detached or killed\n"
 		"      --once          end with the first connection\n"
 		"\nDIR is a recording's folder or name; the latest one if it is left "
-		"out.\n",
+		"out.\n"
+		"\nWithout --keep and --once: a connection that breaks is waited for "
+		"anew,\nand gdb's detach, kill and quit end the server.\n",
 	.run = run,
 };

@@ -116,6 +116,18 @@ class Client:
         self.s.close()
 
 
+def busy_client(s):
+    """A client in a continue that lasts: a condition that never holds in the
+    hottest place of the recording."""
+    r = playhead("samples", long_trace)
+    ips = re.findall(rb"(?m)^\s*\d+\s+\S+\s+\d+\s+\d+\s+([0-9a-f]{9,16})\b", r.out)
+    hot = int(max(set(ips), key=ips.count), 16)
+    c = Client(s)
+    c.hello()
+    expect(c.ask("Z0,%x,1;X3,220027" % hot), "OK")
+    return c
+
+
 top = scratch()
 trace = os.path.join(top, "debuggee")
 long_trace = os.path.join(top, "compute")
@@ -266,7 +278,7 @@ def _():
 @case("a unix socket, for its owner alone, removed at the end")
 def _():
     path = os.path.join(top, "sock")
-    s = Server(trace, "--unix", path, "--once")
+    s = Server(trace, "--listen", "unix:" + path, "--once")
     try:
         expect(stat.S_IMODE(os.stat(path).st_mode), 0o600)
         c = Client(s)
@@ -276,6 +288,100 @@ def _():
         expect(os.path.exists(path), False)
     finally:
         s.stop()
+
+
+@case("a socket that a killed server left is taken over, one in use is not")
+def _():
+    path = os.path.join(top, "sock2")
+    s = Server(trace, "--listen", "unix:" + path)
+    s.stop()
+    expect(os.path.exists(path), True)
+    s = Server(trace, "--listen", "unix:" + path)
+    try:
+        c = Client(s)
+        assert c.hello()
+        r = playhead("serve", "--listen", "unix:" + path, trace, timeout=20)
+        expect(r.status, 1)
+        assert b"in use" in r.err, r.err
+        assert c.ask("?").startswith("T05")
+        c.close()
+        os.kill(s.p.pid, signal.SIGTERM)
+        expect(s.ended(), 0)
+        expect(os.path.exists(path), False)
+    finally:
+        s.stop()
+
+
+@case("SIGTERM ends a server whose client is in a long continue")
+def _():
+    s = Server(long_trace, "--port", "0")
+    try:
+        c = busy_client(s)
+        c.send(frame("vCont;c"))
+        time.sleep(0.5)
+        os.kill(s.p.pid, signal.SIGTERM)
+        expect(s.ended(), 0)
+        c.close()
+    finally:
+        s.stop()
+
+
+@case("--stdio: packets through pipes and through a socket pair; the end of input ends it")
+def _():
+    asked = frame("qSupported") + b"+" + frame("?") + b"+"
+    for sockets in (False, True):
+        if sockets:
+            ours, theirs = socket.socketpair()
+            p = subprocess.Popen([PLAYHEAD, "serve", "--stdio", trace], stdin=theirs,
+                                 stdout=theirs, stderr=subprocess.PIPE)
+            theirs.close()
+            ours.sendall(asked)
+            ours.shutdown(socket.SHUT_WR)
+            err = p.stderr.read()
+            out = b""
+            while (piece := ours.recv(65536)):
+                out += piece
+        else:
+            p = subprocess.Popen([PLAYHEAD, "serve", "--stdio", trace],
+                                 stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                 stderr=subprocess.PIPE)
+            out, err = p.communicate(asked, timeout=20)
+        expect(p.wait(10), 0)
+        expect(err, b"")
+        assert out.startswith(b"+$PacketSize"), out
+        assert b"$T05" in out, out
+
+
+@case("--stdio behind gdb's pipe")
+def _():
+    r = run(["gdb", "-batch", "-nx", "-ex", "target extended-remote | %s serve --stdio %s"
+             % (PLAYHEAD, trace), "-ex", "break main", "-ex", "continue", "-ex", "kill"],
+            timeout=30)
+    assert b"Breakpoint 1, main" in r.out, r.out + r.err
+
+
+@case("playhead gdb that is killed leaves nothing behind")
+def _():
+    tmp = os.path.join(top, "tmp")
+    os.mkdir(tmp)
+    for which in (signal.SIGKILL, signal.SIGTERM):
+        p = subprocess.Popen([PLAYHEAD, "gdb", trace, "--", "-nx", "-ex", "shell sleep 30"],
+                             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                             stderr=subprocess.DEVNULL, start_new_session=True,
+                             env=dict(os.environ, TMPDIR=tmp))
+        for _i in range(100):
+            if os.listdir(tmp):
+                break
+            time.sleep(0.1)
+        expect(len(os.listdir(tmp)), 1)
+        time.sleep(0.5)
+        os.kill(p.pid, which)
+        p.wait()
+        for _i in range(50):
+            if not os.listdir(tmp):
+                break
+            time.sleep(0.1)
+        expect(os.listdir(tmp), [])
 
 
 @case("a port in use is said, exit 1")
@@ -300,18 +406,6 @@ def _():
     s = Server(trace, "--listen", "0.0.0.0:0", "--once")
     s.stop()
     assert "whoever reaches it" in s.said, s.said
-
-
-def busy_client(s):
-    """A client in a continue that lasts: a condition that never holds in the
-    hottest place of the recording."""
-    r = playhead("samples", long_trace)
-    ips = re.findall(rb"(?m)^\s*\d+\s+\S+\s+\d+\s+\d+\s+([0-9a-f]{9,16})\b", r.out)
-    hot = int(max(set(ips), key=ips.count), 16)
-    c = Client(s)
-    c.hello()
-    expect(c.ask("Z0,%x,1;X3,220027" % hot), "OK")
-    return c
 
 
 @case("Ctrl-C in a long continue, then in a long reverse-continue: T02 within a second")
